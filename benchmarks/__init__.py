@@ -1,0 +1,1 @@
+"""Measurements of the product: `python -m benchmarks NAME`; see README.md."""

@@ -1,0 +1,1 @@
+"""Decisions: operation + rows + now → changes or a refusal. No I/O, no clock."""

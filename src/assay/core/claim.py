@@ -1,0 +1,143 @@
+"""The life of a claim: offer, claim, renew, undo, hand back, expire.
+
+A run and an activity carry the same task columns. `claim_token` says that a claim is open: a report
+under it counts. `claim_until` says until when nobody else may claim; on an open claim it is null
+once the lease has expired, so that the last claimer's report still counts until somebody claims.
+"""
+
+from msgspec.structs import replace
+
+from assay.core.backoff import EXPIRED_LONGEST_SECS, REFUSED_LONGEST_SECS, blocked_delay
+from assay.core.draft import Draft
+from assay.model.activity import Activity
+from assay.model.run import Run
+from assay.model.states import ActivityStatus, RunStatus
+from assay.model.task import Claim, TaskKind
+from assay.model.time import micros
+
+EXPIRIES_BEFORE_BLOCKED = 3
+EXPIRED_TEXT = (
+    "the workflow task was claimed {} times in a row and never answered: "
+    "does its handler end the worker?"
+)
+
+
+def offer(run: Run, now: int) -> Run:
+    """The run has news. A mark that is already set keeps its age, a back-off keeps its end."""
+    return run if run.ready_at is not None else replace(run, ready_at=now)
+
+
+def offer_at_once(run: Run, now: int) -> Run:
+    """The run has news that no back-off and no start delay may hold up."""
+    if run.ready_at is not None and run.ready_at <= now:
+        return run
+    return replace(run, ready_at=now)
+
+
+def is_run_claimable(run: Run, now: int) -> bool:
+    """Open, with news whose time has come, and nobody holding it."""
+    ready_at = run.ready_at
+    return ready_at is not None and ready_at <= now and run.claim_until is None and run.is_open
+
+
+def claim_run(draft: Draft, run: Run, worker_id: str, lease: int) -> Claim:
+    """Hand a run's workflow task to a worker."""
+    now = draft.now
+    begins = run.status is not RunStatus.RUNNING
+    token = draft.take_number()
+    draft.put(
+        replace(
+            run,
+            status=RunStatus.RUNNING,
+            updated_at=now if begins else run.updated_at,
+            reclaimed=run.claim_token is not None and run.claimed_by == worker_id,
+            claim_token=token,
+            claimed_by=worker_id,
+            claim_until=now + lease,
+            claim_seq=run.last_seq,
+            claimed_ready_at=run.ready_at,
+            ready_at=None,
+        )
+    )
+    return Claim(TaskKind.WORKFLOW, run.no, token, worker_id)
+
+
+def close_claim(run: Run) -> Run:
+    """No claim is open any more."""
+    return replace(run, claim_token=None, claim_until=None, claimed_ready_at=None, reclaimed=False)
+
+
+def undo_run_claim(draft: Draft, run: Run) -> None:
+    """As if the claim had never been: the run gets its mark and its age back."""
+    marks = [at for at in (run.claimed_ready_at, run.ready_at) if at is not None]
+    draft.put(replace(close_claim(run), ready_at=min(marks, default=draft.now)))
+
+
+def renew_run_claim(draft: Draft, run: Run, lease: int) -> None:
+    """The holder is alive: the lease runs anew."""
+    draft.put(replace(run, claim_until=draft.now + lease))
+
+
+def expire_run_claim(draft: Draft, run: Run) -> None:
+    """The lease is over: anybody may claim, and until somebody does the holder's batch counts."""
+    now, failures = draft.now, run.attempt + 1
+    ready_at, blocked = now, run.blocked
+    expired = EXPIRED_TEXT.format(failures)
+    if blocked is None and failures >= EXPIRIES_BEFORE_BLOCKED:
+        blocked = expired
+        ready_at = now + blocked_delay(1, EXPIRED_LONGEST_SECS)
+    elif blocked is not None and _is_expiry(blocked):
+        blocked = expired
+        since = failures - EXPIRIES_BEFORE_BLOCKED + 1
+        ready_at = now + blocked_delay(since, EXPIRED_LONGEST_SECS)
+    elif blocked is not None:
+        ready_at = now + blocked_delay(failures, REFUSED_LONGEST_SECS)
+    draft.put(replace(run, claim_until=None, attempt=failures, blocked=blocked, ready_at=ready_at))
+
+
+def block_run(draft: Draft, run: Run, why: str) -> None:
+    """The batch was refused as non-deterministic: the claim closes, the run is offered later."""
+    failures = run.attempt + 1
+    ready_at = draft.now + blocked_delay(failures, REFUSED_LONGEST_SECS)
+    draft.put(replace(close_claim(run), attempt=failures, blocked=why, ready_at=ready_at))
+
+
+def is_activity_claimable(activity: Activity, now: int) -> bool:
+    """Pending, and its time has come."""
+    return (
+        activity.status is ActivityStatus.PENDING
+        and activity.ready_at is not None
+        and activity.ready_at <= now
+    )
+
+
+def claim_activity(draft: Draft, activity: Activity, worker_id: str) -> Claim:
+    """Hand an attempt to a worker."""
+    token = draft.take_number()
+    draft.activities.put(
+        replace(
+            activity,
+            status=ActivityStatus.RUNNING,
+            started_at=draft.now,
+            last_heartbeat=None,
+            claim_token=token,
+            claimed_by=worker_id,
+            claim_until=attempt_deadline(activity, draft.now, None),
+            ready_at=None,
+        )
+    )
+    return Claim(TaskKind.ACTIVITY, activity.no, token, worker_id)
+
+
+def attempt_deadline(activity: Activity, started_at: int, last_heartbeat: int | None) -> int:
+    """When a running attempt counts as failed, unless it is heard of before."""
+    policy = activity.policy
+    deadline = started_at + micros(policy.start_to_close_secs)
+    if policy.heartbeat_timeout_secs is None:
+        return deadline
+    heard = started_at if last_heartbeat is None else last_heartbeat
+    return min(deadline, heard + micros(policy.heartbeat_timeout_secs))
+
+
+def _is_expiry(blocked: str) -> bool:
+    return blocked.endswith(EXPIRED_TEXT.rsplit("{}", 1)[1])

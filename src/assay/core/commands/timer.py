@@ -1,0 +1,42 @@
+"""A durable timer is set, and later fires."""
+
+from msgspec.structs import replace
+
+from assay.core.claim import offer
+from assay.core.draft import Draft
+from assay.core.payload import payload
+from assay.core.waits import timer_arrived
+from assay.model.commands import ScheduleTimer
+from assay.model.events import EventType
+from assay.model.run import Run
+from assay.model.states import TimerState
+from assay.model.time import micros, seconds
+from assay.model.timer import Timer
+
+
+def schedule_timer(draft: Draft, run: Run, command: ScheduleTimer) -> Run:
+    """A seq names one timer for ever; a repeat changes nothing."""
+    if command.seq <= run.top_timer and draft.timers.at(run.no, command.seq) is not None:
+        return run
+    no = draft.take_number()
+    fire_at = draft.now + micros(max(0.0, command.duration_secs))
+    text = payload(
+        timer_id=no,
+        timer_seq=command.seq,
+        fire_at=seconds(fire_at),
+        duration_secs=command.duration_secs,
+    )
+    run = draft.append(run, EventType.TIMER_SCHEDULED, text)
+    draft.timers.add(Timer(no, run.no, command.seq, fire_at, run.last_seq))
+    return draft.put(replace(run, top_timer=max(run.top_timer, command.seq)))
+
+
+def fire_timer(draft: Draft, timer: Timer) -> None:
+    """Its moment has come: history says so, once, and the run has news."""
+    run = draft.run(timer.run_no)
+    if run is None or not run.is_open:
+        return
+    draft.timers.put(replace(timer, state=TimerState.FIRED))
+    text = payload(timer_seq=timer.seq, fire_at=seconds(timer.fire_at))
+    run = draft.append(timer_arrived(run, timer.seq), EventType.TIMER_FIRED, text)
+    draft.put(offer(run, draft.now))

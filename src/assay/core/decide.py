@@ -1,0 +1,118 @@
+"""The one dispatch: every operation, and the file that decides it."""
+
+from typing import assert_never
+
+from msgspec import Struct
+
+from assay.core.activity_outcome import (
+    complete_activity,
+    fail_activity,
+    heartbeat_activity,
+    undo_activity_claim,
+)
+from assay.core.cancel import cancel
+from assay.core.claim import block_run
+from assay.core.draft import Draft
+from assay.core.due import due
+from assay.core.open_run import start
+from assay.core.register_worker import register_worker
+from assay.core.report import (
+    reject_commands,
+    renew_leases,
+    submit_commands,
+    undo_workflow_claim,
+)
+from assay.core.retry_run import retry
+from assay.core.signal import signal
+from assay.core.terminate import terminate
+from assay.errors import NonDeterminism, Refusal
+from assay.model.operations import (
+    DONE,
+    Cancel,
+    CompleteActivity,
+    Done,
+    Due,
+    FailActivity,
+    HeartbeatActivity,
+    Operation,
+    Outcome,
+    RegisterWorker,
+    RejectCommands,
+    RenewLeases,
+    Retry,
+    Signal,
+    Start,
+    SubmitCommands,
+    Terminate,
+    UndoActivityClaim,
+    UndoWorkflowClaim,
+)
+
+
+class Rules(Struct, frozen=True):
+    """Durations that the operator sets."""
+
+    lease: int
+
+
+def decide(draft: Draft, operation: Operation, rules: Rules) -> Outcome | Refusal:
+    """Judge one operation. A refusal leaves no trace, but for the text of a blocked replay."""
+    mark = draft.mark()
+    try:
+        return _dispatch(draft, operation, rules)
+    except NonDeterminism as mismatch:
+        draft.roll_back(mark)
+        if isinstance(operation, SubmitCommands):
+            run = draft.run_by_id(operation.id)
+            if run is not None:
+                block_run(draft, run, str(mismatch))
+        return mismatch
+    except Refusal as refusal:
+        draft.roll_back(mark)
+        return refusal
+
+
+def _dispatch(draft: Draft, operation: Operation, rules: Rules) -> Outcome:  # noqa: C901, PLR0911, PLR0912 - one line per operation
+    match operation:
+        case CompleteActivity():
+            return complete_activity(draft, operation)
+        case SubmitCommands():
+            return submit_commands(draft, operation)
+        case Start():
+            return start(draft, operation)
+        case Signal():
+            return signal(draft, operation)
+        case Due():
+            return due(draft, operation)
+        case FailActivity():
+            return fail_activity(draft, operation)
+        case HeartbeatActivity():
+            return heartbeat_activity(draft, operation)
+        case RenewLeases():
+            return renew_leases(draft, operation, rules.lease)
+        case Cancel():
+            return cancel(draft, operation)
+        case Terminate():
+            return terminate(draft, operation)
+        case RegisterWorker():
+            return register_worker(draft, operation)
+        case Retry():
+            return retry(draft, operation)
+        case RejectCommands():
+            return reject_commands(draft, operation)
+        case UndoWorkflowClaim():
+            return undo_workflow_claim(draft, operation)
+        case UndoActivityClaim():
+            return _undo_activity(draft, operation)
+        case _:
+            assert_never(operation)
+
+
+def _undo_activity(draft: Draft, operation: UndoActivityClaim) -> Done:
+    activity = draft.activities.get(operation.no)
+    if activity is None or activity.claim_token != operation.token:
+        return DONE
+    run = draft.run(activity.run_no)
+    if run is not None:
+        undo_activity_claim(draft, run, activity)
+    return DONE

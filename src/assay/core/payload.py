@@ -1,0 +1,15 @@
+"""How event payloads are written: plain values, and JSON texts that travel untouched."""
+
+import msgspec
+
+_encode = msgspec.json.encode
+
+
+def raw(text: str | None) -> msgspec.Raw | None:
+    """A user's JSON text as a value inside a payload."""
+    return None if text is None else msgspec.Raw(text.encode())
+
+
+def payload(**fields: object) -> str:
+    """A payload object with these fields, in this order."""
+    return _encode(fields).decode()

@@ -1,0 +1,90 @@
+"""What the holder of a workflow task reports: a batch of commands, or that it cannot be read."""
+
+from functools import partial
+
+from msgspec.structs import replace
+
+from assay.core.claim import close_claim, offer, renew_run_claim, undo_run_claim
+from assay.core.commands import NOT_AFTER_CANCEL, apply_command, first_look
+from assay.core.draft import Draft
+from assay.core.view import look_at_all
+from assay.errors import Conflict, NotFound
+from assay.model.ids import claim_token
+from assay.model.operations import (
+    DONE,
+    Done,
+    RejectCommands,
+    RenewLeases,
+    SubmitCommands,
+    UndoWorkflowClaim,
+)
+from assay.model.run import Run
+
+
+def submit_commands(draft: Draft, operation: SubmitCommands) -> Done:
+    """Apply a batch in order, then release the claim: all of it, or nothing."""
+    run = held_run(draft, operation.id, operation.worker_id, operation.lease)
+    may_have_missed = run.reclaimed and operation.lease is None
+    no, stale = run.no, run.cancel_seq is not None and run.claim_seq < run.cancel_seq
+    look_at_all(read for command in operation.commands if (read := first_look(draft, run, command)))
+    for command in operation.commands:
+        if stale and isinstance(command, NOT_AFTER_CANCEL):
+            continue
+        run = apply_command(draft, run, command)
+        if not run.is_open:
+            return DONE
+    run = _current(draft, no)
+    released = replace(close_claim(run), attempt=0, blocked=None)
+    draft.put(offer(released, draft.now) if may_have_missed else released)
+    return DONE
+
+
+def reject_commands(draft: Draft, operation: RejectCommands) -> Done:
+    """A malformed batch of the open claim shows on its run; the lease runs on."""
+    run = held_run(draft, operation.id, operation.worker_id, operation.lease)
+    if run.blocked != operation.error:
+        draft.put(replace(run, blocked=operation.error))
+    return DONE
+
+
+def undo_workflow_claim(draft: Draft, operation: UndoWorkflowClaim) -> Done:
+    """The worker hung up before it had its answer."""
+    run = draft.run(operation.no)
+    if run is not None and run.claim_token == operation.token:
+        undo_run_claim(draft, run)
+    return DONE
+
+
+def renew_leases(draft: Draft, operation: RenewLeases, lease: int) -> Done:
+    """A living worker names what it works on; what it does not hold is passed over."""
+    look_at_all(partial(draft.run_by_id, workflow_id) for workflow_id in operation.ids)
+    for workflow_id in operation.ids:
+        run = draft.run_by_id(workflow_id)
+        if (
+            run is not None
+            and run.claim_until is not None
+            and run.claimed_by == operation.worker_id
+        ):
+            renew_run_claim(draft, run, lease)
+    return DONE
+
+
+def held_run(draft: Draft, workflow_id: str, worker_id: str, lease: str | None) -> Run:
+    """The run whose open claim a batch is about, or the ground why the batch does not count."""
+    run = draft.run_by_id(workflow_id)
+    if run is None:
+        raise NotFound(f"not found: workflow {workflow_id}")
+    if not run.is_open:
+        raise Conflict(f"workflow {workflow_id} is {run.status}")
+    if run.claim_token is None or run.claimed_by != worker_id:
+        raise Conflict(f"worker {worker_id} holds no lease on workflow {workflow_id}")
+    if lease is not None and lease != claim_token(run.claim_token):
+        raise Conflict(f"lease {lease} on workflow {workflow_id} is over")
+    return run
+
+
+def _current(draft: Draft, no: int) -> Run:
+    run = draft.run(no)
+    if run is None:
+        raise NotFound(f"not found: workflow number {no}")
+    return run

@@ -1,0 +1,1 @@
+"""The hand: collect → load → decide → commit → absorb → answer."""

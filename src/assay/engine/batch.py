@@ -1,0 +1,274 @@
+"""The batch in hand: operations decided in order, then tasks handed to who waits."""
+
+from contextlib import suppress
+from enum import Enum
+
+from assay.core.claim import (
+    claim_activity,
+    claim_run,
+    is_activity_claimable,
+    is_run_claimable,
+)
+from assay.core.decide import decide
+from assay.core.draft import Draft
+from assay.core.due import activity_due_at, run_due_at, timer_due_at
+from assay.core.view import Key, Missing, Need
+from assay.engine.at_hand import AtHand
+from assay.engine.limits import PASSES_PER_BATCH, RETRY_DUE_AFTER, SWEEP_EVERY
+from assay.engine.parts import Parts
+from assay.engine.requests import LoadStep, Request
+from assay.engine.wants import Grant, Want
+from assay.errors import AssayError, Refusal
+from assay.model.activity import Activity
+from assay.model.decision import Decision
+from assay.model.operations import Due, DueKind, Heard, Operation, Outcome
+from assay.model.run import Run
+from assay.model.task import TaskKind
+from assay.store.port import Loaded, Look
+
+
+class Verdict(Enum):
+    """What came of deciding a batch."""
+
+    TO_COMMIT = "to commit"
+    NOTHING_TO_WRITE = "nothing to write"
+
+
+class BatchInHand:
+    """Requests and deadlines that share one commit."""
+
+    def __init__(
+        self, parts: Parts, requests: list[Request], dues: tuple[Due, ...], now: int
+    ) -> None:
+        self.now = now
+        self.conflicts = 0
+        self.decision = Decision(at=now)
+        self.grants: list[tuple[Want, Grant]] = []
+        self._parts = parts
+        self._requests = requests
+        self._dues = dues
+        self._outcomes: list[list[Outcome | AssayError]] = []
+        self._unserved: dict[Look, None] = {}
+        self._taken: list[tuple[Look, int, int]] = []
+        self._view = AtHand(parts.index.cases, parts.stock)
+        self._lock = False
+        self._keys: tuple[Key, ...] = ()
+        self._passes = 0
+        self._draft = Draft(self._view, now, parts.stock)
+
+    # -- deciding --------------------------------------------------------------------------------
+
+    def decide(self) -> Verdict | LoadStep:
+        """Decide everything; if rows are missing, say which."""
+        self.take_back()
+        self._passes += 1
+        if self._passes > PASSES_PER_BATCH:
+            raise AssertionError(f"a batch never gets the rows it needs: {self._keys}")
+        parts = self._parts
+        draft = self._draft = Draft(self._view, self.now, parts.stock)
+        missing: dict[Key, None] = {}
+        self._outcomes = [
+            [self._one(draft, operation, missing) for operation in request.operations]
+            for request in self._requests
+        ]
+        for due in self._dues:
+            self._one(draft, due, missing)
+        looks = self._hand_over(draft, missing)
+        if missing or looks:
+            self._keys = tuple(missing)
+            return LoadStep(self._keys, tuple(looks), self._lock)
+        self.decision = draft.seal()
+        return Verdict.NOTHING_TO_WRITE if self.decision.is_empty else Verdict.TO_COMMIT
+
+    def absorb_load(self, loaded: Loaded) -> None:
+        """Rows that were asked for are here."""
+        self._view.absorb(self._keys, loaded)
+
+    def _one(
+        self, draft: Draft, operation: Operation, missing: dict[Key, None]
+    ) -> Outcome | AssayError:
+        view, mark = self._view, draft.mark()
+        shared = not self._parts.exclusive
+        if shared:
+            view.touched.clear()
+        try:
+            outcome = decide(draft, operation, self._parts.rules)
+        except Missing as gap:
+            draft.roll_back(mark)
+            missing.update(dict.fromkeys(gap.keys))
+            return _UNDECIDED
+        if shared and (isinstance(outcome, (Refusal, Heard)) or not draft.changed_since(mark)):
+            for no in view.touched - view.fresh:
+                self._parts.index.cases.forget(no)
+                missing[Key(Need.RUN, no)] = None
+        return outcome
+
+    # -- handing over ----------------------------------------------------------------------------
+
+    def _hand_over(self, draft: Draft, missing: dict[Key, None]) -> list[Look]:
+        """Give ready tasks to those who wait; name the queues the store has to be asked about."""
+        wants = self._parts.wants
+        self._unserved.update(wants.unserved)
+        wants.unserved.clear()
+        looks = [look for look in self._unserved if self._serve(draft, look, missing)]
+        if len(wants):
+            self._offer_changed(draft, missing)
+        return looks
+
+    def _serve(self, draft: Draft, look: Look, missing: dict[Key, None]) -> bool:
+        """From the window to the waiting. True: the window does not know enough."""
+        parts = self._parts
+        window = parts.index.windows.of(look)
+        while parts.wants.first(look) is not None:
+            ready_at = window.next_at()
+            no = window.take(self.now)
+            if no is None or ready_at is None:
+                return not self._knows_all(look)
+            self._taken.append((look, no, ready_at))
+            self._try(draft, look, no, missing)
+        return False
+
+    def _knows_all(self, look: Look) -> bool:
+        window = self._parts.index.windows.of(look)
+        if window.looked_at == self.now:
+            return True
+        if not window.whole:
+            return False
+        return self._parts.exclusive or window.looked_at > self.now - SWEEP_EVERY
+
+    def _try(self, draft: Draft, look: Look, no: int, missing: dict[Key, None]) -> None:
+        mark = draft.mark()
+        try:
+            if look.kind is TaskKind.WORKFLOW:
+                run = draft.run(no)
+                if run is not None and is_run_claimable(run, self.now):
+                    self._grant_run(draft, look, run)
+            else:
+                activity = draft.activities.get(no)
+                if activity is not None and is_activity_claimable(activity, self.now):
+                    self._grant_activity(draft, look, activity)
+        except Missing as gap:
+            draft.roll_back(mark)
+            missing.update(dict.fromkeys(gap.keys))
+
+    def _offer_changed(self, draft: Draft, missing: dict[Key, None]) -> None:
+        """Tasks that this very batch made ready: claimed in the same commit."""
+        for run in list(draft.runs.values()):
+            if is_run_claimable(run, self.now):
+                look = self._look_for(TaskKind.WORKFLOW, run)
+                if look is not None:
+                    self._try(draft, look, run.no, missing)
+        for activity in list(draft.activities.rows.values()):
+            if activity is not None and is_activity_claimable(activity, self.now):
+                look = self._look_for(TaskKind.ACTIVITY, activity)
+                if look is not None:
+                    self._try(draft, look, activity.no, missing)
+
+    def _look_for(self, kind: TaskKind, row: Run | Activity) -> Look | None:
+        """The queue as the one who waits longest for this task looks at it."""
+        first = self._parts.wants.first
+        anyone = first(Look(kind, None, row.queue))
+        bound = first(Look(kind, row.namespace, row.queue))
+        if anyone is None or bound is None:
+            want = anyone or bound
+            return None if want is None else want.look
+        return anyone.look if anyone.order < bound.order else bound.look
+
+    def _grant_run(self, draft: Draft, look: Look, run: Run) -> None:
+        worker = self._parts.wants.first(look)
+        if worker is None:
+            return
+        claim = claim_run(draft, run, worker.worker_id, self._parts.rules.lease)
+        self.grants.append((self._parts.wants.grant(look), Grant(claim, draft.runs[run.no])))
+
+    def _grant_activity(self, draft: Draft, look: Look, activity: Activity) -> None:
+        worker = self._parts.wants.first(look)
+        if worker is None:
+            return
+        claim = claim_activity(draft, activity, worker.worker_id)
+        row = draft.activities.get(activity.no)
+        if row is not None:
+            self.grants.append((self._parts.wants.grant(look), Grant(claim, row)))
+
+    def take_back(self) -> None:
+        """Deciding starts anew: what was taken from windows and wants goes back."""
+        windows = self._parts.index.windows
+        for look, no, ready_at in self._taken:
+            windows.of(look).add(no, ready_at)
+        self._taken.clear()
+        self._parts.wants.put_back([want for want, _ in self.grants])
+        self.grants.clear()
+
+    # -- ending ----------------------------------------------------------------------------------
+
+    def answer(self) -> None:
+        """Everybody gets what was decided; polls that are not held and got nothing leave."""
+        for request, outcomes in zip(self._requests, self._outcomes, strict=True):
+            request.answer(outcomes)
+        wants = self._parts.wants
+        for look in self._unserved:
+            for want in wants.unheld(look):
+                wants.withdraw(want)
+                want.answer(None)
+            if wants.count(look) and not self._parts.index.windows.of(look).whole:
+                wants.unserved[look] = None
+
+    def rearm(self) -> None:
+        """A row that was not due after all (somebody moved it) keeps its deadline.
+
+        Before memory follows the store: what ended in this batch is still at hand then.
+        """
+        for due in self._dues:
+            # After a lost connection nothing is at hand; the deadlines are read again anyway.
+            with suppress(Missing):
+                self._parts.index.deadlines.set(due.kind, due.no, self._due_at(due))
+
+    def _due_at(self, due: Due) -> int | None:
+        draft = self._draft
+        match due.kind:
+            case DueKind.RUN:
+                run = draft.run(due.no)
+                return None if run is None else run_due_at(run)
+            case DueKind.ACTIVITY:
+                activity = draft.activities.get(due.no)
+                return None if activity is None else activity_due_at(activity)
+            case DueKind.TIMER:
+                timer = draft.timers.get(due.no)
+                return None if timer is None else timer_due_at(timer)
+
+    def answer_all(self, error: AssayError) -> None:
+        """Nobody got anything."""
+        for request in self._requests:
+            request.answer([error] * len(request.operations))
+
+    def put_back_deadlines(self) -> None:
+        """What was due still is."""
+        for due in self._dues:
+            self._parts.index.deadlines.set(due.kind, due.no, self.now + RETRY_DUE_AFTER)
+
+    @property
+    def can_split(self) -> bool:
+        """More than one request, or requests beside deadlines."""
+        return len(self._requests) + len(self._dues) > 1
+
+    def split(self) -> list[Request]:
+        """Keep the first half; the other requests are given back."""
+        if self._dues and self._requests:
+            back, self._requests = self._requests, []
+            return back
+        half = max(1, (len(self._requests) + len(self._dues)) // 2)
+        back, self._requests = self._requests[half:], self._requests[:half]
+        for due in self._dues[half:]:
+            self._parts.index.deadlines.set(due.kind, due.no, self.now)
+        self._dues = self._dues[:half]
+        return back
+
+    def begin_anew(self, *, lock: bool) -> None:
+        """The rows have moved: forget what was loaded and decide again."""
+        self.take_back()
+        self._view = AtHand(self._parts.index.cases, self._parts.stock)
+        self._lock = lock
+        self._parts.index.windows.clear()
+
+
+_UNDECIDED = AssayError("undecided")

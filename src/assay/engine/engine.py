@@ -1,0 +1,283 @@
+"""The engine as a synchronous state machine, without clock, I/O or tasks of its own.
+
+In go requests, wants, loaded rows, commit outcomes and the time; out come steps for the store
+(`LoadStep`, `CommitStep`, `SettleStep`) and, after a commit, answers. One batch is in hand at a
+time; what arrives meanwhile makes up the next. `runner.py` drives it with a real store and clock,
+the simulator with faults.
+"""
+
+from collections import deque
+from collections.abc import Iterable, Sequence
+
+from assay.core.decide import Rules
+from assay.engine.batch import BatchInHand, Verdict
+from assay.engine.limits import (
+    CONFLICTS_BEFORE_GIVING_UP,
+    CONFLICTS_BEFORE_LOCK,
+    CONFLICTS_BEFORE_SPLIT,
+    DEADLINES_PER_BATCH,
+    OPERATIONS_PER_BATCH,
+    WINDOW_TASKS,
+)
+from assay.engine.parts import Parts
+from assay.engine.requests import CommitStep, LoadStep, Request, SettleStep, Step
+from assay.engine.wants import Grant, Want, WantState
+from assay.errors import AssayError, EngineStopped, StoreFault, StoreUnavailable
+from assay.model.operations import Due, Retry, UndoActivityClaim, UndoWorkflowClaim
+from assay.model.task import Claim, TaskKind
+from assay.store.port import (
+    Batch,
+    CommitOutcome,
+    Committed,
+    Deadline,
+    Failed,
+    Loaded,
+    Look,
+    Ready,
+    Refused,
+    Stale,
+    Unknown,
+)
+
+
+class Engine:
+    """One instance's decisions, its memory of the store, and those who wait."""
+
+    def __init__(self, *, instance: int, exclusive: bool, rules: Rules) -> None:
+        self.instance = instance
+        self.parts = Parts(exclusive=exclusive, rules=rules)
+        self.index = self.parts.index
+        self.wants = self.parts.wants
+        self.batches = 0
+        self.stopped = False
+        self.amnesia = False
+        self.out_of_breath = False
+        self.committed_looks: dict[Look, None] = {}
+        self._intake: deque[Request] = deque()
+        self._now = 0
+        self._hand: BatchInHand | None = None
+
+    # -- in --------------------------------------------------------------------------------------
+
+    def submit(self, request: Request) -> None:
+        """Operations to decide in the next batch."""
+        if self.stopped:
+            request.answer([EngineStopped()] * len(request.operations))
+            return
+        self._intake.append(request)
+
+    def want(self, want: Want) -> None:
+        """A poll. It is answered with a task, or when it is withdrawn, or at once if not held."""
+        if self.stopped:
+            want.state = WantState.ANSWERED
+            want.answer(None)
+            return
+        self.wants.add(want)
+
+    def undo(self, claim: Claim) -> None:
+        """The answer with this claim did not reach its worker."""
+        undo = UndoWorkflowClaim if claim.kind is TaskKind.WORKFLOW else UndoActivityClaim
+        self._intake.append(Request((undo(claim.no, claim.token),), lambda _: None))
+
+    def stop(self) -> None:
+        """No new work: held polls are answered empty, what has come in is finished."""
+        self.stopped = True
+        for want in self.wants.all():
+            self.wants.withdraw(want)
+            want.answer(None)
+
+    def advance(self, now: int) -> int:
+        """Time goes on; it never goes back."""
+        self._now = max(self._now, now)
+        return self._now
+
+    # -- the batch -------------------------------------------------------------------------------
+
+    @property
+    def is_busy(self) -> bool:
+        """A batch is in hand."""
+        return self._hand is not None
+
+    def begin(self, now: int) -> Step | None:
+        """Make up a batch of all that has come in and all that is due."""
+        now = self.advance(now)
+        if self._hand is not None:
+            return None
+        self._wake_delayed(now)
+        requests = self._take_requests()
+        limit = 0 if _stands_alone(requests[-1:]) else DEADLINES_PER_BATCH
+        rows = self.index.deadlines.take_due(now, limit) if limit else []
+        dues = tuple(Due(kind, no) for kind, no in rows)
+        if not (requests or dues or self.wants.unserved):
+            return None
+        self._hand = BatchInHand(self.parts, requests, dues, now)
+        return self._decide()
+
+    def loaded(self, rows: Loaded, ready: Sequence[tuple[Look, list[Ready]]]) -> Step | None:
+        """What a load step asked for is here."""
+        hand = self._in_hand()
+        hand.absorb_load(rows)
+        for look, found in ready:
+            self.index.load_ready(look, found, WINDOW_TASKS, hand.now)
+        return self._decide()
+
+    def load_failed(self, error: AssayError) -> None:
+        """The store could not be read: everybody in the batch is told."""
+        hand = self._give_up_hand()
+        hand.answer_all(error)
+        self.forget_all()
+
+    def committed(self, outcome: CommitOutcome) -> Step | None:
+        """How the commit of the batch in hand came out."""
+        hand = self._in_hand()
+        match outcome:
+            case Committed():
+                self._finish(hand)
+                return None
+            case Stale():
+                return self._after_conflict(hand)
+            case Refused(error):
+                return self._after_refusal(hand, error)
+            case Failed(error):
+                self.out_of_breath = True
+                self._fail(hand, StoreUnavailable(error))
+                return None
+            case Unknown():
+                return SettleStep(self.instance, self.batches)
+
+    def settled(self, *, committed: bool | None) -> None:
+        """After an unknown outcome: it is in, it is not, or (None) nobody could say."""
+        hand = self._in_hand()
+        self.forget_all()
+        if committed:
+            self._finish(hand)
+        else:
+            self._fail(hand, StoreUnavailable("the connection to the database was lost"))
+
+    def forget_all(self) -> None:
+        """The connection was lost: nothing that is remembered can be trusted."""
+        self.index.clear()
+        self.wants.look_again()
+        self.amnesia = True
+        self.out_of_breath = True
+
+    def recover(self, deadlines: Iterable[Deadline]) -> None:
+        """What has to be known without anybody asking: when rows are due."""
+        self.index.load_deadlines(deadlines)
+
+    def hint(self, looks: Iterable[Look] | None) -> None:
+        """Another instance made tasks ready on these queues (None: it may have, on any)."""
+        by_look = self.index.windows.by_look
+        for look in list(by_look) if looks is None else looks:
+            if look in by_look:
+                by_look[look].whole = False
+            if self.wants.count(look):
+                self.wants.unserved[look] = None
+
+    def next_wake(self) -> int | None:
+        """When time alone gives the engine something to do."""
+        moments = [self.index.deadlines.next_at()]
+        for look in self.wants.looks():
+            window = self.index.windows.by_look.get(look)
+            moments.append(None if window is None else window.next_at())
+        return min((at for at in moments if at is not None), default=None)
+
+    @property
+    def has_work(self) -> bool:
+        """Something has come in that no batch has taken yet."""
+        return bool(self._intake or self.wants.unserved)
+
+    # -- steps -----------------------------------------------------------------------------------
+
+    def _decide(self) -> Step | None:
+        hand = self._in_hand()
+        verdict = hand.decide()
+        if isinstance(verdict, LoadStep):
+            return verdict
+        if verdict is Verdict.NOTHING_TO_WRITE:
+            self._hand = None
+            hand.rearm()
+            hand.answer()
+            return None
+        self.batches += 1
+        return CommitStep(Batch(self.instance, self.batches, hand.decision))
+
+    def _finish(self, hand: BatchInHand) -> None:
+        self._hand = None
+        hand.rearm()
+        self.committed_looks.update(dict.fromkeys(self.index.absorb(hand.decision)))
+        hand.answer()
+        for want, grant in hand.grants:
+            self._deliver(want, grant)
+
+    def _deliver(self, want: Want, grant: Grant) -> None:
+        want.state = WantState.ANSWERED
+        if want.gone:
+            self.undo(grant.claim)
+        else:
+            want.answer(grant)
+
+    def _after_conflict(self, hand: BatchInHand) -> Step | None:
+        self.index.forget(hand.decision)
+        hand.conflicts += 1
+        if hand.conflicts >= CONFLICTS_BEFORE_GIVING_UP:
+            self._fail(hand, StoreUnavailable("the rows are changed faster than they can be read"))
+            return None
+        if hand.conflicts >= CONFLICTS_BEFORE_SPLIT and hand.can_split:
+            self._intake.extendleft(reversed(hand.split()))
+        hand.begin_anew(lock=hand.conflicts >= CONFLICTS_BEFORE_LOCK)
+        return self._decide()
+
+    def _after_refusal(self, hand: BatchInHand, error: str) -> Step | None:
+        self.index.forget(hand.decision)
+        if not hand.can_split:
+            self._fail(hand, StoreFault(error))
+            return None
+        self._intake.extendleft(reversed(hand.split()))
+        hand.begin_anew(lock=False)
+        return self._decide()
+
+    def _fail(self, hand: BatchInHand, error: AssayError) -> None:
+        self.index.forget(hand.decision)
+        self._give_up_hand()
+        hand.answer_all(error)
+
+    def _give_up_hand(self) -> BatchInHand:
+        hand = self._in_hand()
+        hand.take_back()
+        hand.put_back_deadlines()
+        self._hand = None
+        return hand
+
+    def _in_hand(self) -> BatchInHand:
+        if self._hand is None:
+            raise AssertionError("no batch is in hand")
+        return self._hand
+
+    def _take_requests(self) -> list[Request]:
+        requests: list[Request] = []
+        room = OPERATIONS_PER_BATCH
+        while self._intake and (room > 0 or not requests):
+            request = self._intake[0]
+            room -= len(request.operations)
+            if requests and (room < 0 or _stands_alone([request])):
+                break
+            requests.append(self._intake.popleft())
+            if _stands_alone([request]):
+                break
+        return requests
+
+    def _wake_delayed(self, now: int) -> None:
+        """Tasks whose delay is over: those who wait on their queue are served."""
+        for look in self.wants.looks():
+            window = self.index.windows.by_look.get(look)
+            at = None if window is None else window.next_at()
+            if at is not None and at <= now:
+                self.wants.unserved[look] = None
+
+
+def _stands_alone(requests: list[Request]) -> bool:
+    """An operator retry reads all of a run from the store: it comes alone."""
+    return any(
+        isinstance(operation, Retry) for request in requests for operation in request.operations
+    )

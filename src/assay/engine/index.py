@@ -1,0 +1,103 @@
+"""All that is remembered of the store. It changes only in `absorb`, after a commit, and by loading.
+
+Cases (open runs at hand), windows (ready tasks) and deadlines are hints that could be rebuilt from
+rows at any moment; the simulator rebuilds and compares them (tests/faults/test_simulation.py).
+"""
+
+from collections.abc import Iterable
+
+from assay.core.due import activity_due_at, run_due_at, timer_due_at
+from assay.engine.cases import Cases
+from assay.engine.deadlines import Deadlines
+from assay.engine.limits import HORIZON
+from assay.engine.windows import Windows
+from assay.model.activity import Activity
+from assay.model.decision import Decision
+from assay.model.operations import DueKind
+from assay.model.run import Run
+from assay.model.states import ActivityStatus
+from assay.model.task import TaskKind
+from assay.store.port import Deadline, Look, Ready
+
+
+class Index:
+    """Cases, windows and deadlines of one instance."""
+
+    def __init__(self) -> None:
+        self.cases = Cases()
+        self.windows = Windows()
+        self.deadlines = Deadlines()
+
+    def absorb(self, decision: Decision) -> list[Look]:
+        """A batch is committed: memory follows. Returns the queues that got ready tasks."""
+        ready: dict[Look, None] = {}
+        self.cases.absorb(decision)
+        for run_change in decision.runs:
+            run = run_change.after
+            if run is not None:
+                self.deadlines.set(DueKind.RUN, run.no, run_due_at(run))
+                self._note(ready, TaskKind.WORKFLOW, run, run_ready_at(run))
+        for activity_change in decision.activities:
+            activity = activity_change.after
+            if activity is not None:
+                self.deadlines.set(DueKind.ACTIVITY, activity.no, activity_due_at(activity))
+                self._note(ready, TaskKind.ACTIVITY, activity, activity_ready_at(activity))
+            elif activity_change.before is not None:
+                gone = activity_change.before
+                self.deadlines.set(DueKind.ACTIVITY, gone.no, None)
+                self._note(ready, TaskKind.ACTIVITY, gone, None)
+        for timer_change in decision.timers:
+            timer = timer_change.after
+            row = timer or timer_change.before
+            at = None if timer is None else timer_due_at(timer)
+            if row is not None:
+                near = at is not None and at <= decision.at + HORIZON
+                self.deadlines.set(DueKind.TIMER, row.no, at if near else None)
+        return list(ready)
+
+    def forget(self, decision: Decision) -> None:
+        """A batch failed, or nobody knows: every row it named is unknown."""
+        for run_change in decision.runs:
+            row = run_change.after or run_change.before
+            if row is not None:
+                self.cases.forget(row.no)
+
+    def clear(self) -> None:
+        """The connection was lost: everything is unknown."""
+        self.cases.clear()
+        self.windows.clear()
+        self.deadlines.clear()
+
+    def load_ready(self, look: Look, found: list[Ready], limit: int, now: int) -> None:
+        """What the store holds of a queue's ready tasks."""
+        self.windows.of(look).load(found, limit, now)
+
+    def load_deadlines(self, found: Iterable[Deadline]) -> None:
+        """Moments the store knows of."""
+        for deadline in found:
+            self.deadlines.set(deadline.kind, deadline.no, deadline.at)
+
+    def _note(
+        self, ready: dict[Look, None], kind: TaskKind, row: Run | Activity, ready_at: int | None
+    ) -> None:
+        by_look = self.windows.by_look
+        for namespace in (None, row.namespace):
+            look = Look(kind, namespace, row.queue)
+            window = by_look.get(look)
+            if ready_at is None:
+                if window is not None:
+                    window.remove(row.no)
+                continue
+            ready[look] = None
+            if window is not None:
+                window.add(row.no, ready_at)
+
+
+def run_ready_at(run: Run) -> int | None:
+    """From when on a run's workflow task can be claimed."""
+    return run.ready_at if run.claim_until is None and run.is_open else None
+
+
+def activity_ready_at(activity: Activity) -> int | None:
+    """From when on an activity's attempt can be claimed."""
+    return activity.ready_at if activity.status is ActivityStatus.PENDING else None

@@ -1,0 +1,57 @@
+"""Every bound of the engine, each with its reason."""
+
+from assay.model.time import MICROS
+
+# One batch: enough that a commit's fixed cost vanishes, few enough to take milliseconds.
+OPERATIONS_PER_BATCH = 512
+
+# Open runs kept at hand; at about 1 KB with an activity this is some 100 MB at the most.
+CACHED_RUNS = 100_000
+
+# Ready tasks of one queue remembered; the rest is read again when these are handed out.
+WINDOW_TASKS = 2_000
+
+# Numbers reserved at once: one small statement per so many new rows.
+NUMBERS_PER_BLOCK = 100_000
+
+# Deadlines further away than this are left to the sweep, so that parked timers cost no memory.
+HORIZON = 3 * MICROS
+
+# How often the store is asked for what no hint told: the safety net of every dispatch.
+SWEEP_EVERY = 1 * MICROS
+
+# Deadlines decided in one batch; more due at once follow in the next one.
+DEADLINES_PER_BATCH = 512
+
+# A batch whose guards fail this often is halved; alone, an operation then locks its rows.
+CONFLICTS_BEFORE_SPLIT = 2
+CONFLICTS_BEFORE_LOCK = 4
+CONFLICTS_BEFORE_GIVING_UP = 40
+
+# Batch rows kept behind the newest: an unknown outcome is asked for at once, so few are enough.
+BATCH_ROWS_KEPT = 1_000
+BATCHES_BETWEEN_PRUNES = 1_000
+
+# How often one batch may ask for further rows: a cascade asks once a level, anything else twice.
+PASSES_PER_BATCH = 200
+
+# A deadline whose batch failed is tried again so much later: the database may need the time.
+RETRY_DUE_AFTER = MICROS // 2
+
+# A database that has just failed is left alone so long, whoever is waiting.
+BREATH = MICROS // 20
+
+# Queues remembered at once; beyond that all are forgotten and looked at again on demand.
+WINDOWS_KEPT = 10_000
+
+# How long another instance is left to handle a deadline that is its own.
+COURTESY = MICROS // 2
+
+# The longest a poll may be held (contract §5.16).
+LONGEST_HOLD_SECS = 60
+
+# The default lease on a workflow task (contract §10.2).
+LEASE_SECS = 30.0
+
+# How long the outcome of a commit with a lost connection is asked for before callers are told 500.
+SETTLE_SECS = 10.0

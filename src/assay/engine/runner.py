@@ -1,0 +1,296 @@
+"""Drives the machine with a real store and a real clock: one loop, one batch at a time.
+
+Nobody polls: the loop sleeps until something comes in or the next deadline is there. A sweep every
+second is the safety net under everything that was only hinted at.
+"""
+
+import asyncio
+import logging
+from collections.abc import Callable
+from typing import TypeVar
+
+from msgspec.structs import asdict
+
+from assay.core.decide import Rules
+from assay.engine.clock import Clock, SteadyClock
+from assay.engine.engine import Engine
+from assay.engine.limits import (
+    BATCH_ROWS_KEPT,
+    BATCHES_BETWEEN_PRUNES,
+    BREATH,
+    HORIZON,
+    SETTLE_SECS,
+    SWEEP_EVERY,
+    WINDOW_TASKS,
+)
+from assay.engine.presence import Presence
+from assay.engine.requests import Answer, CommitStep, LoadStep, Request, SettleStep, Step
+from assay.engine.seeds import Seeds
+from assay.engine.wants import Grant, Want, WantState
+from assay.errors import AssayError, EngineStopped, StoreFault, StoreUnavailable
+from assay.model.operations import Operation, Outcome, RegisterWorker, RenewLeases
+from assay.model.task import Claim, TaskKind
+from assay.model.time import MICROS
+from assay.model.worker import Introduction, Worker
+from assay.store.port import Look, Store
+
+__all__ = ["Rules", "Runner"]
+
+log = logging.getLogger("assay.engine")
+
+
+class Runner:
+    """A running engine: what server, tests and embedding programs talk to."""
+
+    def __init__(
+        self, store: Store, clock: Clock, rules: Rules, seeds: Seeds | None = None
+    ) -> None:
+        self.store = store
+        self.clock = SteadyClock(clock)
+        self.rules = rules
+        self._worker_ids = (seeds or Seeds()).stream("worker ids")
+        self.engine: Engine
+        self.presence = Presence(store)
+        self.ready = False
+        self._wake = asyncio.Event()
+        self._task: asyncio.Task[None] | None = None
+        self._sweep: asyncio.Task[None] | None = None
+        self._swept_batch = 0
+
+    # -- life ------------------------------------------------------------------------------------
+
+    async def start(self) -> None:
+        """Open the store, take up what is open, and begin to work."""
+        instance = await self.store.open()
+        self.clock.raise_floor(await self.store.clock_floor())
+        self.engine = Engine(instance=instance, exclusive=self.store.exclusive, rules=self.rules)
+        self.store.on_hint(self._hinted)
+        await self._recover()
+        self._task = asyncio.create_task(self._run())
+        self._sweep = asyncio.create_task(self._sweep_for_ever())
+        self.ready = True
+
+    async def stop(self) -> None:
+        """Held polls answer empty, what has come in is finished, the store is given up."""
+        self.ready = False
+        self.engine.stop()
+        self._wake.set()
+        if self._sweep is not None:
+            self._sweep.cancel()
+        if self._task is not None:
+            await self._task
+        await self.store.close()
+
+    # -- what callers do -------------------------------------------------------------------------
+
+    async def perform(self, operation: Operation) -> Outcome:
+        """One operation, durable when this returns; a refusal is raised."""
+        outcome = (await self.exchange((operation,)))[0]
+        if isinstance(outcome, AssayError):
+            raise outcome
+        return outcome
+
+    async def exchange(self, operations: tuple[Operation, ...]) -> Answer:
+        """Several operations, one outcome for each, decided in order in one commit."""
+        if self.engine.stopped:
+            raise EngineStopped
+        future: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
+        self.engine.submit(Request(operations, _setter(future)))
+        self._wake.set()
+        return await future
+
+    async def register(self, introduction: Introduction) -> str:
+        """A worker introduces itself; the id it is to use from now on."""
+        now = self.clock()
+        worker_id = f"w-{self._worker_ids.getrandbits(64):016x}"
+        worker = Worker(id=worker_id, registered_at=now, last_seen=now, **asdict(introduction))
+        await self.perform(RegisterWorker(worker))
+        self.presence.register(worker_id, worker.namespace)
+        return worker_id
+
+    async def heartbeat(self, worker_id: str, held_runs: tuple[str, ...] = ()) -> None:
+        """A worker is alive; the leases of the runs it names are renewed."""
+        await self.presence.namespace_of(worker_id)
+        self.presence.seen(worker_id, self.clock())
+        if held_runs:
+            await self.perform(RenewLeases(worker_id, held_runs))
+
+    async def poll(
+        self, kind: TaskKind, queue: str, worker_id: str, hold_secs: float = 0
+    ) -> Grant | None:
+        """A task of that queue, at once or within the time; None if there is none.
+
+        Cancelling this call (the client has hung up) undoes what was claimed meanwhile.
+        """
+        namespace = await self.presence.namespace_of(worker_id)
+        self.presence.seen(worker_id, self.clock())
+        future: asyncio.Future[Grant | None] = asyncio.get_running_loop().create_future()
+        look = Look(kind, namespace, queue)
+        want = Want(look, worker_id, held=hold_secs > 0, answer=_setter(future))
+        self.engine.want(want)
+        self._wake.set()
+        timer = None
+        if hold_secs > 0:
+            timer = asyncio.get_running_loop().call_later(hold_secs, self._time_is_up, want)
+        try:
+            return await future
+        except asyncio.CancelledError:
+            self._abandon(want, future)
+            raise
+        finally:
+            if timer is not None:
+                timer.cancel()
+
+    def undo(self, claim: Claim) -> None:
+        """The answer with this claim was not written."""
+        self.engine.undo(claim)
+        self._wake.set()
+
+    def _time_is_up(self, want: Want) -> None:
+        if self.engine.wants.withdraw(want):
+            want.answer(None)
+
+    def _abandon(self, want: Want, future: "asyncio.Future[Grant | None]") -> None:
+        if want.state is WantState.GRANTED:
+            want.gone = True
+        elif want.state is WantState.WAITING:
+            self.engine.wants.withdraw(want)
+        if future.done() and not future.cancelled():
+            grant = future.result()
+            if grant is not None:
+                self.undo(grant.claim)
+
+    # -- the loop --------------------------------------------------------------------------------
+
+    async def _run(self) -> None:
+        engine = self.engine
+        while True:
+            self._wake.clear()
+            step = engine.begin(self.clock())
+            if step is not None:
+                await self._drive(step)
+                await self._after_commit()
+                # One turn of the loop: those just answered come back with what they do next,
+                # and all of it shares the next commit.
+                await asyncio.sleep(0)
+                continue
+            if engine.stopped and not engine.has_work:
+                return
+            if not engine.has_work:
+                await self._sleep()
+
+    async def _drive(self, step: Step) -> None:
+        """Carry one batch through to its end."""
+        at: Step | None = step
+        while at is not None:
+            try:
+                at = await self._take(at)
+            except StoreFault as fault:
+                log.warning("the database cannot be read: %s", fault)
+                self.engine.load_failed(StoreUnavailable(str(fault)))
+                return
+            except Exception:
+                # A defect of ours must not end the engine: the batch is given up, the rest goes on.
+                log.exception("a batch could not be decided")
+                self.engine.load_failed(AssayError("the engine failed at this request"))
+                return
+
+    async def _take(self, step: Step) -> Step | None:
+        match step:
+            case LoadStep(keys, looks, lock):
+                rows = await self.store.load(keys, lock=lock)
+                found = await self.store.ready(looks, WINDOW_TASKS) if looks else []
+                return self.engine.loaded(rows, list(zip(looks, found, strict=True)))
+            case CommitStep(batch):
+                return self.engine.committed(await self.store.commit(batch))
+            case SettleStep(instance, no):
+                self.engine.settled(committed=await self._settle(instance, no))
+                return None
+
+    async def _settle(self, instance: int, no: int) -> bool | None:
+        """Ask until somebody knows, or it has taken too long to keep callers waiting."""
+        log.warning("the connection was lost in a commit; asking whether it is in")
+        give_up = self.clock() + int(SETTLE_SECS * MICROS)
+        while self.clock() < give_up:
+            try:
+                return await self.store.settle(instance, no)
+            except StoreFault:
+                await asyncio.sleep(0.1)
+        return None
+
+    async def _after_commit(self) -> None:
+        engine = self.engine
+        if engine.out_of_breath:
+            engine.out_of_breath = False
+            await asyncio.sleep(BREATH / MICROS)
+        if engine.committed_looks:
+            looks, engine.committed_looks = list(engine.committed_looks), {}
+            self.store.hint(looks)
+        if engine.amnesia:
+            await self._recover()
+
+    async def _sleep(self) -> None:
+        wake_at = self.engine.next_wake()
+        delay = None if wake_at is None else max(0.0, (wake_at - self.clock()) / MICROS)
+        if delay == 0.0:
+            return
+        try:
+            async with asyncio.timeout(delay):
+                await self._wake.wait()
+        except TimeoutError:
+            pass
+
+    # -- the safety net --------------------------------------------------------------------------
+
+    async def _recover(self) -> None:
+        """All claims and near deadlines, after a start or a lost connection."""
+        try:
+            claims = await self.store.claims()
+            near = await self.store.deadlines(self.clock() + HORIZON)
+        except StoreFault as fault:
+            log.warning("what is due cannot be read yet: %s", fault)
+            self.engine.amnesia = True
+            return
+        self.engine.amnesia = False
+        self.engine.recover([*claims, *near])
+
+    async def _sweep_for_ever(self) -> None:
+        while True:
+            await asyncio.sleep(SWEEP_EVERY / MICROS)
+            try:
+                await self._sweep_once()
+            except StoreFault as fault:
+                log.warning("the sweep found the database gone: %s", fault)
+            except Exception:
+                log.exception("the sweep failed; it goes on")
+
+    async def _sweep_once(self) -> None:
+        if self.engine.amnesia:
+            await self._recover()
+        self.engine.recover(await self.store.deadlines(self.clock() + HORIZON))
+        await self.presence.write_behind()
+        if not self.store.exclusive:
+            self.engine.hint(None)
+        if self.engine.batches - self._swept_batch >= BATCHES_BETWEEN_PRUNES:
+            self._swept_batch = self.engine.batches
+            await self.store.prune_batches(
+                self.engine.instance, self.engine.batches - BATCH_ROWS_KEPT
+            )
+        self._wake.set()
+
+    def _hinted(self, looks: list[Look] | None) -> None:
+        self.engine.hint(looks)
+        self._wake.set()
+
+
+Value = TypeVar("Value")
+
+
+def _setter(future: "asyncio.Future[Value]") -> Callable[[Value], None]:
+    """Resolve a future unless its caller has gone."""
+
+    def set_result(value: Value) -> None:
+        if not future.done():
+            future.set_result(value)
+
+    return set_result

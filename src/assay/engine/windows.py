@@ -1,0 +1,96 @@
+"""Ready tasks this instance knows of: a window on each queue somebody wants tasks from.
+
+A window holds the longest-ready tasks of its queue, as hints. While it is `whole` it knows every
+ready task of the queue; otherwise the store is looked at before anybody is told there is nothing.
+A window of a shared store is whole only for a while: others write too.
+"""
+
+import heapq
+
+from assay.engine.limits import WINDOW_TASKS, WINDOWS_KEPT
+from assay.store.port import Look, Ready
+
+
+class Window:
+    """The longest-ready tasks of one queue; what comes after `_tail` is left in the store."""
+
+    def __init__(self) -> None:
+        self.tasks: dict[int, int] = {}
+        self.whole = False
+        self.looked_at = 0
+        self._tail: int | None = None
+        self._heap: list[tuple[int, int]] = []
+
+    def add(self, no: int, ready_at: int) -> None:
+        """A task is ready (from then on)."""
+        if self.tasks.get(no) == ready_at or (self._tail is not None and ready_at > self._tail):
+            return
+        self.tasks[no] = ready_at
+        heapq.heappush(self._heap, (ready_at, no))
+        if len(self.tasks) > 2 * WINDOW_TASKS:
+            self._narrow()
+        elif len(self._heap) > 2 * len(self.tasks) + 100:
+            self._rebuild()
+
+    def remove(self, no: int) -> None:
+        """A task is no longer ready."""
+        self.tasks.pop(no, None)
+
+    def take(self, now: int) -> int | None:
+        """The task that has been ready longest; it is forgotten here."""
+        ready_at = self.next_at()
+        if ready_at is None or ready_at > now:
+            return None
+        no = heapq.heappop(self._heap)[1]
+        del self.tasks[no]
+        return no
+
+    def next_at(self) -> int | None:
+        """From when on there is something to take."""
+        heap = self._heap
+        while heap:
+            ready_at, no = heap[0]
+            if self.tasks.get(no) == ready_at:
+                return ready_at
+            heapq.heappop(heap)
+        return None
+
+    def load(self, found: list[Ready], limit: int, now: int) -> None:
+        """What the store holds: everything, if it is less than was asked for."""
+        self._tail = None
+        for task in found:
+            self.add(task.no, task.ready_at)
+        self.whole = len(found) < limit
+        self._tail = None if self.whole else found[-1].ready_at
+        self.looked_at = now
+
+    def _narrow(self) -> None:
+        kept = heapq.nsmallest(WINDOW_TASKS, ((at, no) for no, at in self.tasks.items()))
+        self.tasks = {no: at for at, no in kept}
+        self.whole = False
+        self._tail = kept[-1][0]
+        self._rebuild()
+
+    def _rebuild(self) -> None:
+        self._heap = [(at, no) for no, at in self.tasks.items()]
+        heapq.heapify(self._heap)
+
+
+class Windows:
+    """All windows, by what they look at."""
+
+    def __init__(self) -> None:
+        self.by_look: dict[Look, Window] = {}
+
+    def of(self, look: Look) -> Window:
+        """The window on a queue, opened when somebody first wants something there."""
+        window = self.by_look.get(look)
+        if window is None:
+            if len(self.by_look) >= WINDOWS_KEPT:
+                self.clear()
+            window = self.by_look[look] = Window()
+        return window
+
+    def clear(self) -> None:
+        """Forget everything; every window has to look again."""
+        self.by_look.clear()

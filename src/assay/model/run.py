@@ -1,0 +1,53 @@
+"""A run: one execution of a workflow type, and on the same row its workflow task."""
+
+from msgspec import Struct
+
+from assay.model.states import OPEN_RUN, RunStatus
+
+
+class Run(Struct, frozen=True, gc=False):
+    """One execution. The fields from `queue` on are its task (see `task.py`)."""
+
+    no: int
+    id: str
+    run_id: str
+    namespace: str
+    type: str
+    status: RunStatus
+    created_at: int
+    updated_at: int
+    start_at: int
+    ver: int = 0
+    last_seq: int = 0
+    top_activity: int = 0
+    top_timer: int = 0
+    parent_no: int | None = None
+    parent_id: str | None = None
+    child_id: str | None = None
+    search_attributes: str | None = None
+    error: str | None = None
+    result_seq: int | None = None
+    completed_at: int | None = None
+    timeout_secs: float | None = None
+    timeout_at: int | None = None
+    cancel_seq: int | None = None
+    cascade: str | None = None
+    waits: str | None = None
+    archived_at: int | None = None
+    archive_uri: str | None = None
+    queue: str = "default"
+    priority: int = 0
+    ready_at: int | None = None
+    attempt: int = 0
+    blocked: str | None = None
+    claim_token: int | None = None
+    claimed_by: str | None = None
+    claim_until: int | None = None
+    claim_seq: int = 0
+    claimed_ready_at: int | None = None
+    reclaimed: bool = False
+
+    @property
+    def is_open(self) -> bool:
+        """Not terminal."""
+        return self.status in OPEN_RUN

@@ -1,0 +1,76 @@
+"""The application: find the route, read the body, call the handler, write its answer.
+
+A raw ASGI 3 application: what stands between the parser and the engine is on every request's bill.
+"""
+
+import logging
+
+from assay.engine.runner import Runner
+from assay.errors import AssayError, StoreFault
+from assay.server.answer import Answer
+from assay.server.asgi import Receive, Scope, Send
+from assay.server.body import HungUp, read_body
+from assay.server.call import Call, Door
+from assay.server.problems import FAULT, Turned, answer_to, problem
+from assay.server.routes.table import ROUTES
+from assay.server.settings import Settings
+
+log = logging.getLogger("assay.server")
+
+
+class App:
+    """The door to one running engine."""
+
+    def __init__(self, door: Door) -> None:
+        self.door = door
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request."""
+        if scope["type"] != "http":
+            return
+        try:
+            answer = await self._answer(scope, receive)
+        except HungUp:
+            return
+        except Turned as turned:
+            answer = turned.answer
+        except AssayError as error:
+            if isinstance(error, StoreFault):
+                log.warning("%s failed: %s", scope["raw_path"].decode("latin-1"), error)
+            answer = answer_to(error)
+        except Exception:
+            log.exception("%s failed", scope["raw_path"].decode("latin-1"))
+            answer = problem(FAULT, "the engine failed at this request; its log says why")
+        await self._write(answer, scope, send)
+
+    async def _answer(self, scope: Scope, receive: Receive) -> Answer:
+        route, path = ROUTES.find(scope["method"], scope["raw_path"])
+        data = b""
+        if route.takes is not None:
+            data = await read_body(scope, receive, required=not route.takes.optional)
+        return await route.answer(Call(self.door, path, scope, receive), data)
+
+    async def _write(self, answer: Answer, scope: Scope, send: Send) -> None:
+        """Write it; a claim whose answer does not get out is undone."""
+        claim = answer.claim
+        if claim is not None and _has_hung_up(scope):
+            self.door.runner.undo(claim)
+            return
+        try:
+            start = "http.response.start"
+            await send({"type": start, "status": answer.status, "headers": answer.head()})
+            await send({"type": "http.response.body", "body": answer.body})
+        except BaseException:
+            if claim is not None:
+                self.door.runner.undo(claim)
+            raise
+
+
+def create_app(runner: Runner, settings: Settings) -> App:
+    """The HTTP interface of a running engine."""
+    return App(Door(runner, settings))
+
+
+def _has_hung_up(scope: Scope) -> bool:
+    ask = scope.get("assay.gone")
+    return ask is not None and ask()

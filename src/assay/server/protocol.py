@@ -1,0 +1,77 @@
+"""The HTTP protocol: uvicorn's on httptools, which can also tell whether its peer has hung up.
+
+A claim must not go to a client that is gone (contract §5.16). The loop learns of a closed
+connection one turn late at best, so before such an answer is written the socket itself is asked.
+"""
+
+import asyncio
+import socket
+
+from uvicorn._types import ASGI3Application
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
+
+from assay.server.problems import CLOSE, problem
+
+NOT_WAITING = getattr(socket, "MSG_DONTWAIT", 0)
+
+
+class DoorProtocol(HttpToolsProtocol):
+    """One connection."""
+
+    _socket: socket.socket | None = None
+    _running: RequestResponseCycle | None = None
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override] # as uvicorn does
+        """Keep an object for the socket that can be asked; it must never close it."""
+        super().connection_made(transport)
+        held = transport.get_extra_info("socket")
+        if held is not None:
+            self._socket = socket.socket(held.family, held.type, held.proto, held.fileno())
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Tell the request that is being answered, which may not be the last one read."""
+        if self._socket is not None:
+            self._socket.detach()
+            self._socket = None
+        running = self._running
+        if running is not None and not running.response_complete:
+            running.disconnected = True
+            running.message_event.set()
+        super().connection_lost(exc)
+
+    def on_message_begin(self) -> None:
+        """Every request can ask after its client."""
+        super().on_message_begin()
+        self.scope["assay.gone"] = self.is_gone  # type: ignore[typeddict-unknown-key] # ours
+
+    def is_gone(self) -> bool:
+        """Whether the client has hung up; if so, the request that is being answered is over."""
+        gone = self.transport.is_closing() or self._is_at_end()
+        if gone:
+            self.transport.close()
+            if self._running is not None:
+                self._running.disconnected = True
+        return gone
+
+    def send_400_response(self, msg: str) -> None:
+        """What is not even HTTP is refused in the form of all refusals."""
+        answer = problem(400, msg, CLOSE)
+        lines = [b"%s: %s\r\n" % header for header in answer.head()]
+        head = b"HTTP/1.1 400 Bad Request\r\n" + b"".join(lines) + b"\r\n"
+        self.transport.write(head + answer.body)
+        self.transport.close()
+
+    def _is_at_end(self) -> bool:
+        """Ask the socket; bytes of a next request are no hang-up."""
+        if self._socket is None:
+            return False
+        try:
+            return self._socket.recv(1, socket.MSG_PEEK | NOT_WAITING) == b""
+        except (BlockingIOError, InterruptedError):
+            return False
+        except OSError:
+            return True
+
+    def _start_asgi_task(self, cycle: RequestResponseCycle, app: ASGI3Application) -> None:
+        self._running = cycle
+        super()._start_asgi_task(cycle, app)

@@ -1,0 +1,1 @@
+"""One file per resource: parse, one engine call, answer."""

@@ -1,0 +1,45 @@
+"""Workflow tasks: poll, and the commands that come back."""
+
+import contextlib
+from functools import partial
+
+from assay.engine.wants import Grant
+from assay.errors import Refusal
+from assay.model.run import Run
+from assay.model.task import TaskKind
+from assay.server.answer import EMPTY, Answer
+from assay.server.call import Call
+from assay.store.port import Reads
+from assay.wire.batches import CommandBatch, UnreadBatch
+from assay.wire.requests import Poll
+from assay.wire.tasks import NO_WORKFLOW_TASK, workflow_task
+
+NO_TASK = Answer(200, NO_WORKFLOW_TASK)
+
+
+async def poll(call: Call, body: Poll) -> Answer:
+    """The next run of a queue that has news."""
+    grant = await call.poll(TaskKind.WORKFLOW, body)
+    if grant is None:
+        return NO_TASK
+    return await call.hand_over(grant, partial(_task, call.reading))
+
+
+async def submit(call: Call, body: CommandBatch | UnreadBatch) -> Answer:
+    """The outcome of a replay. One that cannot be read is refused, and its run shows why."""
+    id = call.path[1]
+    try:
+        operation = body.operation(id)
+    except Refusal as refusal:
+        with contextlib.suppress(Refusal):
+            await call.perform(body.rejection(id, refusal))
+        raise
+    await call.perform(operation)
+    return EMPTY
+
+
+async def _task(reading: Reads, grant: Grant) -> bytes:
+    run = grant.row
+    assert isinstance(run, Run)
+    history = await reading.histories([run.no])
+    return workflow_task(run, grant.claim.token, history)

@@ -1,0 +1,130 @@
+"""`assay serve`: one process with an engine and its HTTP interface, from start to stop.
+
+Stopping (SIGTERM, SIGINT): no new connections, held polls answer empty, running requests finish,
+then the engine ends and gives up its store; all that within five seconds.
+"""
+
+import asyncio
+import contextlib
+import logging
+import os
+import signal
+import socket
+import sys
+from collections.abc import Generator
+
+import uvicorn
+
+from assay.engine.clock import wall_clock
+from assay.engine.runner import Rules, Runner
+from assay.errors import StoreFault
+from assay.server.app import App, create_app
+from assay.server.protocol import DoorProtocol
+from assay.server.settings import Settings, log_level, read_settings
+from assay.store.open import open_store
+from assay.store.port import Store
+
+log = logging.getLogger("assay.server")
+
+HOST = "0.0.0.0"  # noqa: S104 - the contract's default: a server is there to be reached
+BACKLOG = 2048
+KEEP_ALIVE_SECS = 120
+FINISH_SECS = 2  # running requests get so long after a stop; the whole stop may take five
+AUTH_MODE = "no-auth (open access)"
+
+
+def run(backend: str, port: int) -> int:
+    """Serve until a signal comes; the exit code."""
+    logging.basicConfig(
+        stream=sys.stderr,
+        level=log_level(os.environ),
+        format="%(asctime)s %(levelname)s %(name)s: %(message)s",
+    )
+    logging.getLogger("uvicorn.error").setLevel(logging.WARNING)
+    settings = read_settings(os.environ)
+    store = open_store(backend)
+    try:
+        listener = listen(port)
+    except OSError as error:
+        log.error("port %d cannot be used: %s", port, error.strerror or error)  # noqa: TRY400 - no fault of ours
+        return 1
+    with listener, asyncio.Runner(loop_factory=_loop_factory()) as loop:
+        return loop.run(serve(store, listener, settings))
+
+
+def listen(port: int) -> socket.socket:
+    """A listening socket: who connects while the store is being opened waits for an answer."""
+    listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    try:
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind((HOST, port))
+        listener.listen(BACKLOG)
+        listener.setblocking(False)  # noqa: FBT003 - its only form
+    except OSError:
+        listener.close()
+        raise
+    return listener
+
+
+async def serve(store: Store, listener: socket.socket, settings: Settings) -> int:
+    """An engine on that store behind that socket; the exit code."""
+    runner = Runner(store, wall_clock, Rules(lease=settings.lease))
+    try:
+        await runner.start()
+    except (StoreFault, OSError) as fault:
+        log.error("the engine cannot start: %s", fault)  # noqa: TRY400 - no fault of ours
+        return 1
+    host, port = listener.getsockname()
+    log.info("assay listens on http://%s:%d, %s", host, port, AUTH_MODE)
+    try:
+        await DoorServer(create_app(runner, settings)).serve(sockets=[listener])
+    finally:
+        await runner.stop()
+    log.info("assay has stopped")
+    return 0
+
+
+class DoorServer(uvicorn.Server):
+    """uvicorn's server, stopped our way: a signal ends it, and is not raised again."""
+
+    def __init__(self, app: App) -> None:
+        super().__init__(
+            uvicorn.Config(
+                app,
+                http=DoorProtocol,
+                ws="none",
+                lifespan="off",
+                log_config=None,
+                access_log=False,
+                server_header=False,
+                proxy_headers=False,
+                timeout_keep_alive=KEEP_ALIVE_SECS,
+                timeout_graceful_shutdown=FINISH_SECS,
+            )
+        )
+        self._app = app
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """Held polls are answered before anybody is waited for."""
+        log.info("assay is stopping")
+        self._app.door.stop()
+        await super().shutdown(sockets)
+
+    @contextlib.contextmanager
+    def capture_signals(self) -> Generator[None, None, None]:
+        """Take the signals for as long as it serves."""
+        numbers = (signal.SIGINT, signal.SIGTERM)
+        before = {number: signal.signal(number, self.handle_exit) for number in numbers}
+        try:
+            yield
+        finally:
+            for number, handler in before.items():
+                signal.signal(number, handler)
+
+
+def _loop_factory() -> "type[asyncio.AbstractEventLoop] | None":
+    if sys.platform == "win32":
+        return None
+    import uvloop
+
+    return uvloop.Loop

@@ -1,0 +1,1 @@
+"""Memory: load, commit, candidates, read models. Decides nothing."""

@@ -1,0 +1,195 @@
+"""What the engine asks of a store, in words; every outcome is data.
+
+A store holds rows and guards. It commits a batch whole or not at all, and refuses it (`Stale`) when
+a row is no longer at the version the decision was made on. It has two suspension points the
+simulator reaches into: `load` and `commit`.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import NamedTuple, Protocol
+
+from msgspec import Struct
+
+from assay.core.view import Key, WholeRun
+from assay.model.activity import Activity
+from assay.model.decision import Decision
+from assay.model.operations import DueKind
+from assay.model.run import Run
+from assay.model.task import TaskKind
+from assay.model.timer import Timer
+
+
+class Loaded(Struct):
+    """Rows a batch asked for. A run comes with all its live activities and open timers."""
+
+    runs: list[Run] = []
+    activities: list[Activity] = []
+    timers: list[Timer] = []
+    open_children: dict[int, tuple[int, ...]] = {}
+    payloads: dict[tuple[int, int], str | None] = {}
+    told_children: dict[int, frozenset[str]] = {}
+    whole_runs: dict[int, WholeRun] = {}
+    namespaces: list[str] = []
+    first_number: int | None = None
+    numbers: int = 0
+
+
+class Batch(Struct, frozen=True):
+    """One commit: whose it is, and what it writes."""
+
+    instance: int
+    no: int
+    decision: Decision
+
+
+class Committed(Struct, frozen=True):
+    """It is durable."""
+
+
+class Stale(Struct, frozen=True):
+    """Some row has moved since the decision, or an id is taken; nothing was written."""
+
+
+class Refused(Struct, frozen=True):
+    """The data itself cannot be stored; nothing was written."""
+
+    error: str
+
+
+class Failed(Struct, frozen=True):
+    """The database could not do it now; nothing was written."""
+
+    error: str
+
+
+class Unknown(Struct, frozen=True):
+    """The connection was lost in COMMIT: written or not, only `settle` can tell."""
+
+    error: str
+
+
+CommitOutcome = Committed | Stale | Refused | Failed | Unknown
+
+
+class Look(NamedTuple):
+    """Which ready tasks are asked for: of a queue, and of one namespace unless it is None."""
+
+    kind: TaskKind
+    namespace: str | None
+    queue: str
+
+
+class Ready(Struct, frozen=True, gc=False):
+    """A task that can be claimed from `ready_at` on."""
+
+    no: int
+    ready_at: int
+    namespace: str
+    queue: str
+
+
+class Deadline(Struct, frozen=True, gc=False):
+    """A moment at which a row is due."""
+
+    at: int
+    kind: DueKind
+    no: int
+
+
+class HistoryRow(Struct, frozen=True, array_like=True, gc=False):
+    """An event as histories and pages show it."""
+
+    run_no: int
+    seq: int
+    id: int
+    type: str
+    at: int
+    payload: str | None
+
+
+class RunView(Struct, frozen=True):
+    """A run with the payloads its record shows."""
+
+    run: Run
+    input: str | None
+    result: str | None
+
+
+class ActivityView(Struct, frozen=True):
+    """An activity with the payloads its record shows."""
+
+    activity: Activity
+    workflow_id: str
+    input: str | None
+    result: str | None
+
+
+class Store(Protocol):
+    """Where rows live."""
+
+    reading: "Reads"
+    exclusive: bool
+    """Nobody else writes: what was committed here is the truth without asking again."""
+
+    async def open(self) -> int:
+        """Make ready (schema, lock) and enlist; the number of this instance, new at each start."""
+
+    async def close(self) -> None:
+        """Give everything up."""
+
+    async def load(self, keys: Sequence[Key], *, lock: bool = False) -> Loaded:
+        """Rows by key, one set-based query per kind of need; `lock` holds them until the commit."""
+
+    async def commit(self, batch: Batch) -> CommitOutcome:
+        """Write all of a batch, each changed row under its guard, or nothing."""
+
+    async def settle(self, instance: int, no: int) -> bool:
+        """After `Unknown`: whether that batch is in; if not, it never will be."""
+
+    async def ready(self, looks: Sequence[Look], limit: int) -> list[list[Ready]]:
+        """For each queue its unclaimed tasks, the longest ready first, up to the limit."""
+
+    async def deadlines(self, until: int) -> list[Deadline]:
+        """Timers and time-outs due up to then."""
+
+    async def claims(self) -> list[Deadline]:
+        """When open claims expire, and cascades that are to go on: all of them."""
+
+    async def clock_floor(self) -> int:
+        """The latest moment ever committed."""
+
+    async def is_alive(self) -> bool:
+        """Whether the database answers."""
+
+    async def worker_namespace(self, worker_id: str) -> str | None:
+        """Where a registered worker belongs."""
+
+    async def note_seen(self, seen: Mapping[str, int]) -> None:
+        """When workers were last heard of, in one statement."""
+
+    def on_hint(self, listener: Callable[[list[Look] | None], None]) -> None:
+        """Call this when other instances may have made tasks ready (None: anywhere)."""
+
+    def hint(self, looks: list[Look]) -> None:
+        """Tell other instances, some time soon, that these queues got ready tasks."""
+
+    async def prune_batches(self, instance: int, before_no: int) -> None:
+        """Forget batch rows that nobody will ask about."""
+
+
+class Reads(Protocol):
+    """Read models: what clients look at. They never decide anything."""
+
+    async def run_views(self, ids: Sequence[str]) -> list[RunView]:
+        """Runs by id with input and result."""
+
+    async def activity_views(self, nos: Sequence[int]) -> list[ActivityView]:
+        """Activities by number with input and result."""
+
+    async def histories(self, run_nos: Sequence[int]) -> list[HistoryRow]:
+        """Standing events (voided ones left out) of these runs, by run and seq."""
+
+    async def events(
+        self, workflow_id: str, *, cursor: int | None, limit: int | None, descending: bool
+    ) -> list[HistoryRow]:
+        """One page of a history, voided events included."""

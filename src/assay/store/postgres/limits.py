@@ -1,0 +1,52 @@
+"""Every bound of this store, each with its reason."""
+
+from assay.model.time import MICROS
+
+# How long a connection may take to come about: a database that is there answers in milliseconds.
+CONNECT_SECS = 5.0
+
+# The longest any statement may take: beyond it the database is as good as gone, and a commit's
+# outcome is asked for on a new connection.
+STATEMENT_SECS = 30.0
+
+# How long a health probe waits.
+PROBE_SECS = 2.0
+
+# After a failed attempt to connect: the first and the longest pause before the next one.
+RETRY_SECS = 0.05
+RETRY_LONGEST_SECS = 1.0
+
+# Connections for reading beside the committer's and the signals' own.
+READERS = 4
+
+# How long rows stay locked between a locking load and its commit. Deciding takes microseconds; a
+# batch that came to nothing commits nothing, and its locks must not stand in anybody's way.
+LOCK_SECS = 0.25
+
+# How often a locking load that met another one head-on is tried again.
+DEADLOCKS = 5
+
+# A session that holds row locks and was frozen is cut by the database after this many milliseconds.
+FROZEN_MS = 5_000
+
+# Deadlines read at once; more due than that follow in the next sweep.
+DEADLINES_AT_ONCE = 10_000
+
+# How long an instance counts as living after it was heard of: three renewals may get lost.
+ALIVE_FOR = 3 * MICROS + MICROS // 2
+
+# How much later others handle a deadline that is a living instance's share.
+COURTESY = MICROS // 2
+
+# Traces of instances not heard of for so long are removed: by then nobody asks for the outcome of
+# one of their commits.
+FORGET_AFTER = 24 * 3600 * MICROS
+
+# Hints of so many seconds travel in one notification.
+HINT_EVERY_SECS = 0.005
+
+# PostgreSQL refuses notifications of 8000 bytes and more; what does not fit just says "look".
+HINT_BYTES = 7_000
+
+# Clock measurements to choose the quickest from.
+CLOCK_SAMPLES = 8

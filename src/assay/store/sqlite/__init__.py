@@ -1,0 +1,1 @@
+"""The store in one SQLite file, or in memory."""

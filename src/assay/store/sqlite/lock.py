@@ -1,0 +1,67 @@
+"""One engine per file: a record lock on a file of its own beside the database.
+
+Not `flock`, which forked children inherit; not a lock on the database file, whose closing would
+drop SQLite's own locks. The lock ends with the process, so a restart after kill -9 is immediate.
+"""
+
+import os
+import sys
+from pathlib import Path
+from typing import ClassVar
+
+from assay.errors import StoreLocked
+
+if sys.platform != "win32":
+    import fcntl
+
+
+class FileLock:
+    """Held from `take` to `release`; names its holder to whoever comes second."""
+
+    # Record locks do not see a holder in the same process: it keeps its own list.
+    _held_here: ClassVar[set[str]] = set()
+
+    def __init__(self, database: Path) -> None:
+        self._database = database
+        self._path = database.with_name(database.name + ".lock")
+        self._file: int | None = None
+
+    def take(self) -> None:
+        """Hold the lock, or say who does."""
+        name = str(self._path.absolute())
+        if name in self._held_here:
+            raise StoreLocked(self._message(os.getpid()))
+        file = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        try:
+            _lock(file)
+        except OSError:
+            holder = os.read(file, 20).decode(errors="replace").strip()
+            os.close(file)
+            raise StoreLocked(self._message(holder or "unknown")) from None
+        os.ftruncate(file, 0)
+        os.pwrite(file, f"{os.getpid()}\n".encode(), 0)
+        self._file = file
+        self._held_here.add(name)
+
+    def release(self) -> None:
+        """Give it up. The file stays: removing it would race with the next holder."""
+        if self._file is not None:
+            self._held_here.discard(str(self._path.absolute()))
+            os.close(self._file)
+            self._file = None
+
+    def _message(self, holder: object) -> str:
+        return (
+            f"{self._database} is in use by another assay engine (pid {holder}). Talk to that "
+            "server over HTTP instead (assay.connect, --engine-url), or use PostgreSQL "
+            "(--backend postgres://…), which any number of engines can share."
+        )
+
+
+def _lock(file: int) -> None:
+    if sys.platform == "win32":
+        import msvcrt
+
+        msvcrt.locking(file, msvcrt.LK_NBLCK, 1)
+    else:
+        fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB)

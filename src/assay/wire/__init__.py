@@ -1,0 +1,1 @@
+"""Speech: request bodies, records, answers. No engine, no HTTP."""

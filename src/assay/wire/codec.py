@@ -1,0 +1,95 @@
+"""JSON in: bytes checked once, requests read from them, payloads kept as the text they are.
+
+A payload of a user is `msgspec.Raw` in a request and `str` everywhere else; it is never rebuilt.
+msgspec skips over it with its full grammar, so that NaN, bad numbers and control characters fail
+there; what it lets pass (bytes that are not UTF-8, deep nesting) is looked for here first.
+"""
+
+import re
+from itertools import accumulate
+from typing import Generic, TypeVar
+
+import msgspec
+
+from assay.errors import BadShape, BadValue, Refusal
+
+DEEPEST = 500
+NULL = msgspec.Raw(b"null")
+
+_NOTHING = re.compile(rb"[ \t\r\n]*(?:null|\{[ \t\r\n]*\}|\[[ \t\r\n]*\])?[ \t\r\n]*")
+_STRINGS = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"', re.DOTALL)
+_ESCAPES = re.compile(
+    rb"\\(?:u[dD][89abAB]..\\u[dD][c-fC-F]..|(?P<lone>u[dD][89a-fA-F]..)|.)", re.DOTALL
+)
+_BRACKETS = b"[]{}"
+_NOT_BRACKETS = bytes(set(range(256)) - set(_BRACKETS))
+_STEP = [{"[": 1, "{": 1, "]": -1, "}": -1}.get(chr(code), 0) for code in range(256)]
+_OUT_OF_RANGE = "out of range"
+
+_skim = msgspec.json.Decoder(msgspec.Raw).decode
+
+Request = TypeVar("Request")
+
+
+class Body(Generic[Request]):
+    """How the body of a request is read."""
+
+    def __init__(self, kind: type[Request], *, optional: bool = False) -> None:
+        self.kind = kind
+        self.optional = optional
+        self._decode = msgspec.json.Decoder(kind).decode
+
+    def read(self, data: bytes) -> Request:
+        """The request, or a refusal: 400 for what is not JSON, 422 for JSON of another shape."""
+        if self.optional and _NOTHING.fullmatch(data):
+            return self.kind()
+        check_text(data)
+        try:
+            return self._decode(data)
+        except msgspec.ValidationError as error:
+            raise refusal_of(error, data) from None
+        except (msgspec.DecodeError, RecursionError) as error:
+            raise not_json(error) from None
+
+
+def payload_text(raw: msgspec.Raw) -> str | None:
+    """A user's value as its JSON text; null and absent are stored alike, as nothing."""
+    text = bytes(raw).decode()
+    return None if text == "null" else text
+
+
+def check_text(data: bytes) -> None:
+    """Refuse what msgspec would let pass inside of payloads and unknown fields."""
+    if not data.isascii():
+        try:
+            data.decode()
+        except UnicodeDecodeError as error:
+            raise BadValue(f"the body is not UTF-8: {error}") from None
+    if (b"\\ud" in data or b"\\uD" in data) and _has_lone_surrogate(data):
+        raise BadValue("the body is not JSON: unpaired surrogate")
+    if data.count(b"[") + data.count(b"{") > DEEPEST and _depth(data) > DEEPEST:
+        raise BadValue(f"the body is nested deeper than {DEEPEST}")
+
+
+def refusal_of(error: msgspec.ValidationError, data: bytes) -> Refusal:
+    """Judge what did not fit: the rest of the body may not even be JSON, and that comes first."""
+    try:
+        _skim(data)
+    except (msgspec.DecodeError, RecursionError) as worse:
+        return not_json(worse)
+    message = str(error)
+    return BadValue(message) if _OUT_OF_RANGE in message else BadShape(message)
+
+
+def not_json(error: Exception) -> BadValue:
+    """The text breaks the grammar."""
+    return BadValue(f"the body is not JSON: {error}")
+
+
+def _has_lone_surrogate(data: bytes) -> bool:
+    return any(escape["lone"] for escape in _ESCAPES.finditer(data))
+
+
+def _depth(data: bytes) -> int:
+    brackets = _STRINGS.sub(b"", data).translate(None, _NOT_BRACKETS)
+    return max(accumulate(map(_STEP.__getitem__, brackets)), default=0)

@@ -1,0 +1,105 @@
+"""The rules for single values: what is blank, too long, out of range, or no text at all."""
+
+import re
+from typing import Annotated
+
+from msgspec import Meta
+
+from assay.errors import BadValue
+from assay.model.time import LONGEST_SECONDS
+
+LONGEST_NAME = 1_000
+LARGEST_INT = 2**53
+LONGEST_HOLD_SECS = 60
+
+Whole = Annotated[int | float, Meta(extra_json_schema={"type": "integer", "anyOf": None})]
+"""An integer on the wire: `3.0` counts as 3 (see `whole`)."""
+
+_INTEGER = re.compile(r"([+-]?[0-9]{1,20})(?:\.0*)?")
+_NUL = "\0"
+
+
+def whole(field: str, value: float) -> int:
+    """The integer meant; called while a body is read, so that anything else is a wrong shape."""
+    if isinstance(value, int):
+        return value
+    if not value.is_integer():
+        raise ValueError(f"Expected `int`, got `float` in `{field}`")
+    return int(value)
+
+
+def integer(field: str, value: float, least: int | None = None) -> int:
+    """An integer within the bounds."""
+    if not -LARGEST_INT <= value <= LARGEST_INT:
+        raise BadValue(f"{field} is out of range")
+    if least is not None and value < least:
+        raise BadValue(f"{field} must be at least {least}")
+    return int(value)
+
+
+def integer_text(field: str, text: str, least: int | None = None) -> int:
+    """An integer in a path or a query."""
+    match = _INTEGER.fullmatch(text)
+    if match is None:
+        raise BadValue(f"{field} must be an integer, not {text!r}")
+    return integer(field, int(match[1]), least)
+
+
+def positive(field: str, value: float) -> float:
+    """A number above zero."""
+    if not value > 0:
+        raise BadValue(f"{field} must be above 0")
+    return value
+
+
+def seconds(field: str, value: float) -> float:
+    """A time span the engine can count with."""
+    if value > LONGEST_SECONDS:
+        raise BadValue(f"{field} must not be above {LONGEST_SECONDS} seconds")
+    return value
+
+
+def hold_secs(value: float | None) -> float:
+    """How long a poll may be held."""
+    if value is None:
+        return 0.0
+    if not 0 <= value <= LONGEST_HOLD_SECS:
+        raise BadValue(f"wait_secs must lie between 0 and {LONGEST_HOLD_SECS}")
+    return value
+
+
+def name(field: str, value: str) -> str:
+    """A new name, id, type, queue or identity."""
+    if not value or value.isspace():
+        raise BadValue(f"{field} must not be blank")
+    identifier(field, value)
+    if len(value) * 4 > LONGEST_NAME and len(value.encode()) > LONGEST_NAME:
+        raise BadValue(f"{field} is longer than {LONGEST_NAME} bytes")
+    return value
+
+
+def identifier(field: str, value: str) -> str:
+    """An id of something that may exist."""
+    if value.isascii():
+        if _NUL not in value:
+            return value
+        raise BadValue(f"{field} holds the character U+0000")
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        raise BadValue(f"{field} is not UTF-8") from None
+    if _NUL in value:
+        raise BadValue(f"{field} holds the character U+0000")
+    return value
+
+
+def filled(field: str, value: str) -> str:
+    """Free text that must say something."""
+    if not value or value.isspace():
+        raise BadValue(f"{field} must not be blank")
+    return text(value)
+
+
+def text(value: str) -> str:
+    """Free text; the one character that not every database can hold is replaced."""
+    return value.replace(_NUL, "\ufffd") if _NUL in value else value

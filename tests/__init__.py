@@ -1,0 +1,1 @@
+"""Everything that tests assay; `tests.support` is what the suites stand on."""

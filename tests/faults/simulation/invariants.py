@@ -1,0 +1,112 @@
+"""What may never be in the rows: queries over some runs, each of which must find nothing.
+
+?1 is a JSON list of the numbers of the runs that are looked at.
+"""
+
+import apsw
+import msgspec
+
+from tests.faults.simulation.trace import Broken
+
+SOME = "IN (SELECT value FROM json_each(?1))"
+TERMINAL = "('COMPLETED', 'FAILED', 'CANCELLED', 'TIMED_OUT')"
+ENDINGS = "('WorkflowCompleted', 'WorkflowFailed', 'WorkflowCancelled', 'WorkflowTimedOut')"
+CHILD_ENDINGS = "('ChildWorkflowCompleted', 'ChildWorkflowFailed')"
+
+FORBIDDEN = {
+    "a history with a gap": f"""
+        SELECT run.no, run.id, run.last_seq, story.n, story.top FROM run
+        LEFT JOIN (SELECT run_no, count(*) n, min(seq) low, max(seq) top FROM event
+                   WHERE run_no {SOME} GROUP BY run_no) story ON story.run_no = run.no
+        WHERE run.no {SOME} AND (story.n IS NULL OR story.low <> 1
+              OR story.n <> run.last_seq OR story.top <> run.last_seq)""",
+    "a status that disagrees with the terminal event": f"""
+        SELECT run.no, run.id, run.status, count(story.seq), max(story.type) FROM run
+        LEFT JOIN event story ON story.run_no = run.no AND story.voided_by IS NULL
+              AND story.type IN {ENDINGS}
+        WHERE run.no {SOME} GROUP BY run.no
+        HAVING count(story.seq) <> (run.status IN {TERMINAL})
+            OR max(story.type) <> CASE run.status WHEN 'COMPLETED' THEN 'WorkflowCompleted'
+               WHEN 'FAILED' THEN 'WorkflowFailed' WHEN 'CANCELLED' THEN 'WorkflowCancelled'
+               WHEN 'TIMED_OUT' THEN 'WorkflowTimedOut' END
+            OR max(story.seq) <> run.last_seq""",
+    "an open run that nothing will move": f"""
+        SELECT run.no, run.id, run.status, run.last_seq FROM run
+        WHERE run.no {SOME} AND run.completed_at IS NULL AND run.ready_at IS NULL
+          AND run.claim_token IS NULL AND run.cascade IS NULL AND run.waits IS NULL
+          AND NOT EXISTS (SELECT 1 FROM activity WHERE activity.run_no = run.no
+                          AND activity.status IN ('PENDING', 'RUNNING'))
+          AND NOT EXISTS (SELECT 1 FROM timer
+                          WHERE timer.run_no = run.no AND timer.state = 'open')
+          AND NOT EXISTS (SELECT 1 FROM run child
+                          WHERE child.parent_no = run.no AND child.completed_at IS NULL)""",
+    "an ended run that still holds something": f"""
+        SELECT run.no, run.id, run.status FROM run
+        WHERE run.no {SOME} AND (run.status IN {TERMINAL}) <> (run.completed_at IS NOT NULL)
+           OR run.no {SOME} AND run.completed_at IS NOT NULL
+          AND (run.ready_at IS NOT NULL OR run.claim_token IS NOT NULL
+               OR run.claim_until IS NOT NULL OR run.blocked IS NOT NULL
+               OR EXISTS (SELECT 1 FROM activity WHERE activity.run_no = run.no
+                          AND activity.status = 'PENDING')
+               OR EXISTS (SELECT 1 FROM timer
+                          WHERE timer.run_no = run.no AND timer.state = 'open'))""",
+    "a claim on a run that is half open": f"""
+        SELECT no, id, claim_token, claimed_by, claim_until, ready_at FROM run
+        WHERE no {SOME} AND (claim_until IS NOT NULL AND claim_token IS NULL
+          OR claim_token IS NOT NULL AND (claimed_by IS NULL OR status <> 'RUNNING')
+          OR claim_token IS NOT NULL AND claim_until IS NULL AND ready_at IS NULL)""",
+    "an activity whose task disagrees with its status": f"""
+        SELECT no, run_no, status, ready_at, claim_token, claim_until FROM activity
+        WHERE run_no {SOME} AND ((status = 'PENDING') <> (ready_at IS NOT NULL)
+          OR (status = 'RUNNING') <> (claim_token IS NOT NULL)
+          OR (status = 'RUNNING') <> (claim_until IS NOT NULL)
+          OR (status = 'RUNNING') > (claimed_by IS NOT NULL AND started_at IS NOT NULL)
+          OR (status IN ('COMPLETED', 'FAILED', 'CANCELLED')) <> (completed_at IS NOT NULL)
+          OR attempt < 1 OR attempt > max_attempts)""",
+    "an activity whose outcome history does not tell once": f"""
+        SELECT activity.no, activity.run_no, activity.seq, activity.status, activity.outcome_seq,
+               count(story.seq), max(story.seq), run.status FROM activity
+        JOIN run ON run.no = activity.run_no
+        LEFT JOIN event story ON story.run_no = activity.run_no AND story.voided_by IS NULL
+              AND story.type IN ('ActivityCompleted', 'ActivityFailed')
+              AND json_extract(story.payload, '$.activity_id') = activity.no
+        WHERE activity.run_no {SOME} GROUP BY activity.no
+        HAVING count(story.seq) <> (activity.outcome_seq IS NOT NULL)
+            OR max(story.seq) <> activity.outcome_seq
+            OR max(story.type) <> CASE activity.status WHEN 'COMPLETED' THEN 'ActivityCompleted'
+               WHEN 'FAILED' THEN 'ActivityFailed' ELSE '' END
+            OR activity.status IN ('COMPLETED', 'FAILED') AND activity.outcome_seq IS NULL
+               AND run.completed_at IS NULL""",
+    "a timer whose firing history does not tell once": f"""
+        SELECT timer.no, timer.run_no, timer.seq, timer.state, count(story.seq) FROM timer
+        LEFT JOIN event story ON story.run_no = timer.run_no AND story.voided_by IS NULL
+              AND story.type = 'TimerFired' AND story.seq > timer.scheduled_seq
+              AND json_extract(story.payload, '$.timer_seq') = timer.seq
+        WHERE timer.run_no {SOME} GROUP BY timer.no
+        HAVING count(story.seq) <> (timer.state = 'fired')""",
+    "a signal told twice": f"""
+        SELECT run_no, payload, count(*) FROM event
+        WHERE run_no {SOME} AND type = 'SignalReceived' GROUP BY run_no, payload
+        HAVING count(*) > 1""",
+    "a child's outcome told twice": f"""
+        SELECT run_no, json_extract(payload, '$.child_workflow_id') child, count(*) FROM event
+        WHERE run_no {SOME} AND voided_by IS NULL AND type IN {CHILD_ENDINGS}
+        GROUP BY run_no, child HAVING count(*) > 1""",
+    "a parent that was not told": f"""
+        SELECT child.no, child.id, child.status, parent.id FROM run child
+        JOIN run parent ON parent.no = child.parent_no
+        WHERE parent.no {SOME} AND child.completed_at IS NOT NULL
+          AND parent.completed_at IS NULL AND parent.cancel_seq IS NULL
+          AND NOT EXISTS (SELECT 1 FROM event story WHERE story.run_no = parent.no
+              AND story.voided_by IS NULL AND story.type IN {CHILD_ENDINGS}
+              AND json_extract(story.payload, '$.child_workflow_id') = child.child_id)""",
+}
+
+
+def check_rows(connection: apsw.Connection, run_nos: list[int]) -> None:
+    """Look at these runs for everything that may not be."""
+    scope = msgspec.json.encode(run_nos).decode()
+    for name, query in FORBIDDEN.items():
+        found = connection.execute(query, (scope,)).fetchall()
+        if found:
+            raise Broken(f"{name}: {found[0]}")

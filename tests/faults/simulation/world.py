@@ -1,0 +1,196 @@
+"""Everything together: one seed, one story, from its first start to the end of its last run."""
+
+from random import Random
+
+from assay.core.decide import Rules
+from assay.model.states import RunStatus
+from assay.store.port import Batch, Committed, CommitOutcome, Look, Refused, Stale
+from assay.store.sqlite.store import SqliteStore
+from msgspec.json import encode
+
+from tests.faults.simulation.clients import Clients
+from tests.faults.simulation.endings import check_endings
+from tests.faults.simulation.faults import PROFILES, Faults, small_bounds
+from tests.faults.simulation.ledger import UNSTORABLE, Ledger
+from tests.faults.simulation.machine import Machine
+from tests.faults.simulation.network import Network
+from tests.faults.simulation.rows import Rows
+from tests.faults.simulation.schedule import SECOND, Schedule
+from tests.faults.simulation.trace import Broken, Trace
+from tests.faults.simulation.workers import Worker
+from tests.support.http import Json
+
+STORY = 24 * SECOND
+LONGEST = 1_500 * SECOND
+WORKERS = 4
+LEASE = 4 * SECOND
+MODES = ("shared", "exclusive")
+
+
+class World:
+    """The store, everybody on it, and what is known of them."""
+
+    def __init__(self, seed: int, mode: str, *, loud: bool = False) -> None:
+        self.seed = seed
+        self.mode = mode
+        self.exclusive = mode == "exclusive"
+        self.dice = Random(f"{mode} {seed}")
+        self.trace = Trace(loud=loud)
+        self.schedule = Schedule(self.dice, self.trace)
+        self.faults = Faults(PROFILES[seed % len(PROFILES)], self.dice)
+        self.rules = Rules(lease=LEASE)
+        self.store = SqliteStore(":memory:")
+        self.store.open_now()
+        self.rows = Rows(self.store._connection)
+        self.ledger = Ledger(self.rows)
+        self.network = Network(self)
+        self.settled: set[tuple[int, int]] = set()
+        self.healed: set[str] = set()
+        self.kinds: dict[str, str] = {}
+        self.inputs: dict[str, Json] = {}
+        self.hired = 0
+        self.machines = [
+            Machine(self, name, self.dice.randrange(self.faults.profile.skew + 1))
+            for name in ("A",) if self.exclusive
+        ] or [
+            Machine(self, name, self.dice.randrange(self.faults.profile.skew + 1))
+            for name in ("A", "B")
+        ]
+        self.clients = Clients(self, STORY)
+
+    # -- the story -------------------------------------------------------------------------------
+
+    def play(self) -> None:
+        """The whole story; then everything is looked at once more."""
+        for machine in self.machines:
+            machine.start()
+            self._plan_crash(machine)
+        for _ in range(WORKERS):
+            self.hire()
+        if self.faults.profile.leap_secs:
+            self.schedule.after(self.faults.pause(self.faults.profile.leap_secs), "leap", self._leap)
+        self.clients.act()
+        self.schedule.run(self.clients.ends_at)
+        self.faults.end()
+        self.trace.note("-- all is well from here on")
+        self.schedule.run(self.schedule.now + 5 * SECOND)
+        self._finish()
+        self.schedule.run(self.schedule.now + LONGEST, self.is_over)
+        self.schedule.run(self.schedule.now + 3 * SECOND)
+        self.check()
+
+    def is_over(self) -> bool:
+        """Nobody has anything left to do."""
+        runs = self.rows.runs.values()
+        return not any(run.is_open or self._is_curable(run.id) for run in runs)
+
+    def _is_curable(self, workflow_id: str) -> bool:
+        run = self.rows.run(workflow_id)
+        if run is None or run.status != RunStatus.FAILED or workflow_id not in self.healed:
+            return False
+        activities = self.rows.activities.values()
+        return any(each.run_no == run.no and each.status == "FAILED" for each in activities)
+
+    def _finish(self) -> None:
+        """Give everybody what they still wait for."""
+        self.clients.open_gates()
+        self.clients.heal()
+        self.schedule.after(2 * SECOND, "finishes", self._finish)
+
+    def hire(self) -> None:
+        """One more worker."""
+        self.hired += 1
+        Worker(self, f"w{self.hired}").begin()
+
+    def _plan_crash(self, machine: Machine) -> None:
+        secs = self.faults.profile.crash_secs
+        if secs:
+            pause = self.faults.pause(secs)
+            self.schedule.after(pause, f"{machine.name} crashes", lambda: self._crash(machine))
+
+    def _crash(self, machine: Machine) -> None:
+        if self.faults.over:
+            return
+        self._plan_crash(machine)
+        if machine.up:
+            machine.crash()
+            pause = self.dice.randrange(SECOND)
+            self.schedule.after(pause, f"{machine.name} starts", machine.start)
+
+    def _leap(self) -> None:
+        if self.faults.over:
+            return
+        self.schedule.leap += self.dice.randrange(10 * SECOND)
+        self.schedule.after(self.faults.pause(self.faults.profile.leap_secs), "leap", self._leap)
+
+    # -- the store -------------------------------------------------------------------------------
+
+    def commit(self, batch: Batch) -> tuple[CommitOutcome, dict[int, int | None]]:
+        """Commit, and look at what it did; the claims before it come back too."""
+        if any(UNSTORABLE in (event.payload or "") for event in batch.decision.events):
+            return Refused("this cannot be stored"), {}
+        outcome = self.store.commit_now(batch)
+        name = type(outcome).__name__
+        self.trace.note(f"    {batch.instance}/{batch.no} {name}", encode(batch.decision))
+        if not isinstance(outcome, Committed):
+            if isinstance(outcome, Stale) and self.exclusive:
+                raise Broken("an exclusive engine decided on rows that had moved")
+            return outcome, {}
+        self.trace.commits += 1
+        if (batch.instance, batch.no) in self.settled:
+            raise Broken("a batch is in that had been settled as never to come")
+        for change in batch.decision.runs:
+            if change.before is None and change.after is not None:
+                self.kinds[change.after.id] = change.after.type
+        for event in batch.decision.events:
+            if event.seq == 1:
+                self.trace.note(f"    run {event.run_no}: {event.payload}")
+        for event in batch.decision.events:
+            self.trace.note(f"    {event.run_no}.{event.seq} {event.type} {event.payload}")
+        return outcome, self.rows.committed(batch.decision)
+
+    def hint(self, source: Machine, looks: list[Look]) -> None:
+        """Tell the other machines, some time soon, or never."""
+        for machine in self.machines:
+            if machine is source or self.faults.strike(self.faults.profile.hint_lost):
+                continue
+            self.schedule.soon(
+                f"{machine.name} hears of work", lambda to=machine: deliver(to, looks), SECOND // 5
+            )
+
+    # -- the end ---------------------------------------------------------------------------------
+
+    def check(self) -> None:
+        """Nothing is lost, nothing is stuck, everything ended as it should."""
+        if not self.is_over():
+            left = [run for run in self.rows.runs.values() if run.is_open]
+            raise Broken(f"these never end: {left or self.healed}")
+        self.ledger.check()
+        check_endings(self)
+
+
+def deliver(machine: Machine, looks: list[Look]) -> None:
+    """A hint arrives."""
+    if machine.up:
+        machine.engine.hint(looks)
+        machine.kick()
+
+
+def simulate(seed: int, mode: str, *, loud: bool = False) -> Trace:
+    """Play one story. A broken one says how to play it again."""
+    world = World(seed, mode, loud=loud)
+    try:
+        if seed % 3 == 2:
+            with small_bounds():
+                world.play()
+        else:
+            world.play()
+    except Exception as error:
+        tail = "\n".join(world.trace.tail)
+        again = f"python -m tests.faults.simulation {mode} {seed}"
+        raise Broken(f"{tail}\n{error}\nagain with: {again}") from error
+    finally:
+        world.store.close_now()
+    return world.trace
+
+
