@@ -4,7 +4,7 @@ Workers register, hold both polls and send a heartbeat now and then; nothing els
 PostgreSQL the statements come from pg_stat_statements where that is loaded, else the transactions
 of pg_stat_database stand in (a statement outside a transaction counts as one; our own first look
 adds two in all). On SQLite the server's own counter is read from `/metrics`, under the name
-below; without it only commits, seen as writes to the WAL, can be told.
+below; without it only commits can be told, as moments at which the WAL was written.
 """
 
 import asyncio

@@ -10,7 +10,7 @@ import pytest
 
 from tests.support.postgres import fresh_database
 from tests.support.server import Server
-from tests.support.stores import SHORT_LEASE_SECS, backend, own_server, store
+from tests.support.stores import SHORT_LEASE_SECS, backend, own_server, quick_directory, store
 
 __all__ = ["backend", "own_server", "server", "servers", "short_lease_server", "store"]
 
@@ -44,10 +44,11 @@ class Servers:
 
 
 @pytest.fixture(scope="session")
-def servers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Servers]:
-    servers = Servers(tmp_path_factory.mktemp("servers"))
-    yield servers
-    servers.stop()
+def servers() -> Iterator[Servers]:
+    with quick_directory() as directory:
+        servers = Servers(directory)
+        yield servers
+        servers.stop()
 
 
 @pytest.fixture

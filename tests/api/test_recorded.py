@@ -14,6 +14,7 @@ pytestmark = pytest.mark.xfail(reason="RecordSideEffect and CancelTimer are not 
 
 @over_http
 async def test_side_effects_are_recorded_once_and_wake_the_run(api: Api) -> None:
+    api.patience = 1
     run = await api.start()
     await api.advance(run, commands.side_effect(1, {"n": 1}))
     await api.advance(run, commands.side_effect(1, {"n": 2}), commands.side_effect(2, None))
@@ -28,6 +29,7 @@ async def test_side_effects_are_recorded_once_and_wake_the_run(api: Api) -> None
 
 @over_http
 async def test_a_cancelled_timer_never_fires(api: Api) -> None:
+    api.patience = 1
     run = await api.start()
     await api.advance(run, commands.timer(1, 0.1), commands.cancel_timer(1), commands.timer(2, 0.3))
     await api.advance(run, commands.cancel_timer(2), commands.cancel_timer(9))
@@ -42,6 +44,7 @@ async def test_a_cancelled_timer_never_fires(api: Api) -> None:
 
 @over_http
 async def test_side_effects_recorded_after_a_failure_are_void_once_retried(api: Api) -> None:
+    api.patience = 1
     run = await api.start()
     await api.advance(run, commands.side_effect(1, "kept"))
     options: Json = {"task_queue": api.queue, "max_attempts": 1}

@@ -9,7 +9,7 @@ import pytest
 from tests.support import commands
 from tests.support.api import Api, over_http
 
-LATE_SECS = 0.5  # the contract says 50 ms under light load; a busy test machine is not that
+LATE_SECS = 1.5  # the contract says 50 ms under light load; a busy test machine is not that
 
 
 @pytest.mark.parametrize("secs", [0, -5, 0.0, -0.25])

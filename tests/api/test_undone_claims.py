@@ -132,7 +132,9 @@ async def storm(api: Api, path: str, appear: Json, key: str) -> tuple[list[str],
             seen[str(task[key])] += 1
         return seen.total() >= len(wanted)
 
-    await until(one_more)  # undone claims are back at once, not after a lease of half a minute
+    await until(
+        one_more, secs=25
+    )  # undone claims are back at once, not after a lease of half a minute
     return wanted, seen
 
 
@@ -140,15 +142,14 @@ async def fickle_poll(api: Api, path: str, key: str, n: int) -> str | None:
     """Poll, hang up at some moment, and tell what was handed over before that, if anything."""
     await asyncio.sleep(random.uniform(0, 1.5))
     connection = await hold(api, path, f"w-{n}")
-    try:
-        async with asyncio.timeout(random.uniform(0, 0.5)):
-            task = (await connection.answer()).json()
-    except TimeoutError:
+    answer = asyncio.create_task(connection.answer())
+    await asyncio.wait([answer], timeout=random.uniform(0, 0.5))
+    if not answer.done():
         connection.finish()
-        try:
-            task = (await connection.answer()).json()  # was under way already
-        except Lost:
-            return None
+    try:
+        task = (await answer).json()  # may have been under way when this end hung up
+    except Lost:
+        return None
     finally:
         await connection.close()
     return str(task[key]) if task and key in task else None

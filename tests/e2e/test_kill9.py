@@ -57,12 +57,13 @@ async def killed_once(server: Server, number: int) -> Ledger:
         await asyncio.to_thread(server.kill)
         await asyncio.to_thread(server.start)
         assert len(ledger.started) > CLIENTS // 2
+        assert ledger.acknowledged > IN_FLIGHT
         async with Http(server.host, server.port) as http:
             api = Api(http)
             await ledger.audit(api)
             began_at = time.monotonic()
             await ledger.finish(api)
-            assert time.monotonic() - began_at < LEASE_SECS + 8
+            assert time.monotonic() - began_at < LEASE_SECS + 12
             await ledger.audit(api)
     return ledger
 

@@ -8,7 +8,7 @@ import asyncpg
 import pytest
 
 from assay.model.task import TaskKind
-from assay.store.port import Look
+from assay.store.port import Look, Ready
 from assay.store.postgres.clock import Offset
 from assay.store.postgres.hints import read_hint, write_hint
 from assay.store.postgres.limits import ALIVE_FOR, COURTESY, HINT_BYTES
@@ -145,27 +145,54 @@ def test_deadlines_are_shared_out_and_nobodys_is_left_out(shared_place: Place) -
                 assert {deadline.at for deadline in due} == {NOW, NOW + COURTESY}
                 shares.append({deadline.no for deadline in due if deadline.at == NOW})
             assert sorted(no for share in shares for no in share) == list(range(2, 12))
-            claims = [new(a_run(no, claim_until=NOW)) for no in (2, 3)]
-            await write(one, runs=claims)
-            for instance in (one, other):
+            await write(one, runs=[new(a_run(no, claim_until=NOW)) for no in range(2, 12)])
+            for instance, share in zip((one, other), shares, strict=True):
                 due = await instance.store.claims()
-                assert sorted(deadline.at for deadline in due) == [NOW, NOW + COURTESY]
+                assert {deadline.no for deadline in due if deadline.at == NOW} == share
+                assert len(due) == 10
         async with shared_place.opened() as alone:
             assert {deadline.at for deadline in await alone.store.deadlines(NOW)} == {NOW}
 
     run(work())
 
 
-def test_every_row_is_exactly_one_instances_share() -> None:
+def one_of(everybody: list[int], me: int) -> Peers:
+    peers = Peers()
+    peers.begin(me)
+    peers.note(everybody)
+    return peers
+
+
+@pytest.mark.parametrize("step", [1, 2, 3, 4])
+def test_every_row_is_one_instances_share_and_shares_are_equal(step: int) -> None:
     everybody = [3, 8, 9, 20]
-    for no in range(50):
-        at_once = []
-        for me in everybody:
-            peers = Peers()
-            peers.begin(me)
-            peers.note(everybody)
-            at_once.append(peers.courtesy(no) == 0)
-        assert at_once.count(True) == 1
+    all_of_them = [one_of(everybody, me) for me in everybody]
+    owners = [
+        [peers.me for peers in all_of_them if peers.is_own(no)] for no in range(1, 4000, step)
+    ]
+    assert all(len(owner) == 1 for owner in owners)
+    for me in everybody:
+        assert owners.count([me]) == pytest.approx(len(owners) / 4, rel=0.05)
+
+
+def test_an_instance_takes_its_own_share_of_ready_tasks_first() -> None:
+    everybody = [1, 2]
+    tasks = [Ready(no, NOW + no, "main", "default") for no in range(20)]
+    now = NOW + 14
+    shown = [one_of(everybody, me).own_first(tasks, now) for me in everybody]
+    for me, order in zip(everybody, shown, strict=True):
+        peers = one_of(everybody, me)
+        own = [task.no for task in tasks[:15] if peers.is_own(task.no)]
+        assert [task.no for task in order][: len(own) - 1] == own[:-1]
+        assert order[15:] == tasks[15:]
+        assert sorted(task.no for task in order) == list(range(20))
+        assert max(task.ready_at for task in order[:15]) == now
+        assert one_of([me], me).own_first(tasks, now) == tasks
+
+
+def test_tasks_that_are_not_ready_yet_are_nobodys() -> None:
+    later = [Ready(no, NOW + no, "main", "default") for no in range(5)]
+    assert one_of([1, 2], 1).own_first(later, NOW - 1) == later
 
 
 def test_traces_of_the_long_gone_are_removed(shared_place: Place) -> None:

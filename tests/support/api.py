@@ -13,7 +13,7 @@ from tests.support.runs import Runs
 from tests.support.server import Server
 from tests.support.tasks import Tasks
 
-TEST_SECS = 20.0
+TEST_SECS = 30.0
 
 
 class Api(Runs, Tasks):

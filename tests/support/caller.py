@@ -12,7 +12,7 @@ from tests.support.http import NOTHING, Answer, Http, Json
 
 T = TypeVar("T")
 
-UNTIL_SECS = 8.0
+UNTIL_SECS = 15.0
 LOOK_SECS = 0.02
 
 

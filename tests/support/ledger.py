@@ -33,6 +33,12 @@ class Ledger:
     completed: defaultdict[str, set[int]] = field(default_factory=lambda: defaultdict(set))
     scheduled: defaultdict[str, set[int]] = field(default_factory=lambda: defaultdict(set))
 
+    @property
+    def acknowledged(self) -> int:
+        """How many signals, schedulings and completions were."""
+        books = (self.signals_told, self.scheduled, self.completed)
+        return sum(len(told) for book in books for told in book.values())
+
     # --- the load ---------------------------------------------------------------------------
 
     async def client(self, http: Http, run: str) -> None:

@@ -17,7 +17,7 @@ from pathlib import Path
 START_SECS = 15.0
 STOP_SECS = 5.0  # what the contract grants a graceful stop
 PORTS = range(20_000, 32_000)  # below those the system lends to outgoing connections
-TAIL = 4_000
+TAIL = 1_500
 
 
 def free_port() -> int:

@@ -9,10 +9,12 @@ from tests.support.http import NOTHING, Answer, Json
 from tests.support.runs import Event, from_task, gapless
 
 WORKER = "w-test"
-HOLD_SECS = 6
+HOLD_SECS = 10.0
 
 
 class Tasks(Caller):
+    patience = HOLD_SECS
+
     async def poll_run(
         self, *, worker: str = WORKER, wait: float = 0, queue: str | None = None
     ) -> Json:
@@ -21,11 +23,12 @@ class Tasks(Caller):
         return (await self.send("POST", "/workflow-tasks/poll", body)).json()
 
     async def claim(
-        self, run_id: str | None = None, *, worker: str = WORKER, wait: float = HOLD_SECS
+        self, run_id: str | None = None, *, worker: str = WORKER, wait: float | None = None
     ) -> Json:
         """Claim the next workflow task, held until there is one; it must be that of `run_id`."""
-        task = await self.poll_run(worker=worker, wait=wait)
-        assert task is not None, f"no workflow task within {wait} s"
+        secs = self.patience if wait is None else wait
+        task = await self.poll_run(worker=worker, wait=secs)
+        assert task is not None, f"no workflow task within {secs} s"
         assert run_id in (None, task["workflow_id"]), task
         return task
 
@@ -51,7 +54,7 @@ class Tasks(Caller):
 
     async def take(self, name: str | None = None, *, worker: str = WORKER) -> Json:
         """Claim the next activity, held until there is one; it must be called `name`."""
-        record = await self.poll_activity(worker=worker, wait=HOLD_SECS)
+        record = await self.poll_activity(worker=worker, wait=self.patience)
         assert record is not None, "no activity came"
         assert name in (None, record["name"]), record
         return record

@@ -53,6 +53,8 @@ class Draft:
         self.events: list[Event] = []
         self.voided: list[Voided] = []
         self.workers: list[Worker] = []
+        # Inputs of activities scheduled in this batch: handing one over need not read it back.
+        self.inputs: dict[int, str | None] = {}
         self._opened: dict[str, int] = {}
         self._born: set[int] = set()
         self._journal: Journal = []

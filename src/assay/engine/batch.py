@@ -24,7 +24,7 @@ from assay.model.decision import Decision
 from assay.model.operations import Due, DueKind, Heard, Operation, Outcome
 from assay.model.run import Run
 from assay.model.task import TaskKind
-from assay.store.port import Loaded, Look
+from assay.store.port import ActivityView, Loaded, Look
 
 
 class Verdict(Enum):
@@ -188,7 +188,8 @@ class BatchInHand:
         claim = claim_activity(draft, activity, worker.worker_id)
         row = draft.activities.get(activity.no)
         if row is not None:
-            self.grants.append((self._parts.wants.grant(look), Grant(claim, row)))
+            grant = Grant(claim, row, _view(draft, row))
+            self.grants.append((self._parts.wants.grant(look), grant))
 
     def take_back(self) -> None:
         """Deciding starts anew: what was taken from windows and wants goes back."""
@@ -269,6 +270,14 @@ class BatchInHand:
         self._view = AtHand(self._parts.index.cases, self._parts.stock)
         self._lock = lock
         self._parts.index.windows.clear()
+
+
+def _view(draft: Draft, activity: Activity) -> ActivityView | None:
+    """The record of an activity that was scheduled in this very batch."""
+    run = draft.runs.get(activity.run_no)
+    if run is None or activity.no not in draft.inputs:
+        return None
+    return ActivityView(activity, run.id, draft.inputs[activity.no], None)
 
 
 _UNDECIDED = AssayError("undecided")

@@ -121,10 +121,10 @@ class Engine:
             self.index.load_ready(look, found, WINDOW_TASKS, hand.now)
         return self._decide()
 
-    def load_failed(self, error: AssayError) -> None:
-        """The store could not be read: everybody in the batch is told."""
-        hand = self._give_up_hand()
-        hand.answer_all(error)
+    def give_up_batch(self, error: AssayError) -> None:
+        """The batch cannot be decided, its rows not read: everybody in it is told."""
+        if self._hand is not None:
+            self._give_up_hand().answer_all(error)
         self.forget_all()
 
     def committed(self, outcome: CommitOutcome) -> Step | None:

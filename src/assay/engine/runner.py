@@ -46,12 +46,14 @@ class Runner:
         self, store: Store, clock: Clock, rules: Rules, seeds: Seeds | None = None
     ) -> None:
         self.store = store
+        self._host_clock = clock
         self.clock = SteadyClock(clock)
         self.rules = rules
         self._worker_ids = (seeds or Seeds()).stream("worker ids")
         self.engine: Engine
         self.presence = Presence(store)
         self.ready = False
+        self.on_failure: Callable[[], None] = lambda: None
         self._wake = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
         self._sweep: asyncio.Task[None] | None = None
@@ -61,12 +63,15 @@ class Runner:
 
     async def start(self) -> None:
         """Open the store, take up what is open, and begin to work."""
+        self.store.compare_clock(self._host_clock)
         instance = await self.store.open()
+        self.clock.offset = self.store.clock_offset
         self.clock.raise_floor(await self.store.clock_floor())
         self.engine = Engine(instance=instance, exclusive=self.store.exclusive, rules=self.rules)
         self.store.on_hint(self._hinted)
         await self._recover()
         self._task = asyncio.create_task(self._run())
+        self._task.add_done_callback(self._has_ended)
         self._sweep = asyncio.create_task(self._sweep_for_ever())
         self.ready = True
 
@@ -80,6 +85,14 @@ class Runner:
         if self._task is not None:
             await self._task
         await self.store.close()
+
+    def _has_ended(self, task: asyncio.Task[None]) -> None:
+        """An engine that ended without being asked to is of no use to anybody."""
+        if not self.engine.stopped:
+            error = None if task.cancelled() else task.exception()
+            log.critical("the engine has ended", exc_info=error)
+            self.engine.stop()
+            self.on_failure()
 
     # -- what callers do -------------------------------------------------------------------------
 
@@ -126,7 +139,15 @@ class Runner:
         self.presence.seen(worker_id, self.clock())
         future: asyncio.Future[Grant | None] = asyncio.get_running_loop().create_future()
         look = Look(kind, namespace, queue)
-        want = Want(look, worker_id, held=hold_secs > 0, answer=_setter(future))
+
+        def answer(grant: Grant | None) -> None:
+            if not future.done():
+                future.set_result(grant)
+            elif grant is not None:
+                # The caller was cancelled a moment ago and has not run since: nobody can take it.
+                self.undo(grant.claim)
+
+        want = Want(look, worker_id, held=hold_secs > 0, answer=answer)
         self.engine.want(want)
         self._wake.set()
         timer = None
@@ -155,7 +176,7 @@ class Runner:
             want.gone = True
         elif want.state is WantState.WAITING:
             self.engine.wants.withdraw(want)
-        if future.done() and not future.cancelled():
+        elif future.done() and not future.cancelled():
             grant = future.result()
             if grant is not None:
                 self.undo(grant.claim)
@@ -166,9 +187,7 @@ class Runner:
         engine = self.engine
         while True:
             self._wake.clear()
-            step = engine.begin(self.clock())
-            if step is not None:
-                await self._drive(step)
+            if await self._one_batch():
                 await self._after_commit()
                 # One turn of the loop: those just answered come back with what they do next,
                 # and all of it shares the next commit.
@@ -179,21 +198,22 @@ class Runner:
             if not engine.has_work:
                 await self._sleep()
 
-    async def _drive(self, step: Step) -> None:
-        """Carry one batch through to its end."""
-        at: Step | None = step
-        while at is not None:
-            try:
-                at = await self._take(at)
-            except StoreFault as fault:
-                log.warning("the database cannot be read: %s", fault)
-                self.engine.load_failed(StoreUnavailable(str(fault)))
-                return
-            except Exception:
-                # A defect of ours must not end the engine: the batch is given up, the rest goes on.
-                log.exception("a batch could not be decided")
-                self.engine.load_failed(AssayError("the engine failed at this request"))
-                return
+    async def _one_batch(self) -> bool:
+        """Make up a batch and carry it through to its end; False if there is nothing to do."""
+        try:
+            step = self.engine.begin(self.clock())
+            if step is None:
+                return False
+            while step is not None:
+                step = await self._take(step)
+        except StoreFault as fault:
+            log.warning("the database cannot be read: %s", fault)
+            self.engine.give_up_batch(StoreUnavailable(str(fault)))
+        except Exception:
+            # A defect of ours must not end the engine: the batch is given up, the rest goes on.
+            log.exception("a batch could not be decided")
+            self.engine.give_up_batch(AssayError("the engine failed at this request"))
+        return True
 
     async def _take(self, step: Step) -> Step | None:
         match step:
@@ -265,7 +285,9 @@ class Runner:
                 log.exception("the sweep failed; it goes on")
 
     async def _sweep_once(self) -> None:
-        if self.engine.amnesia:
+        self.clock.offset = self.store.clock_offset
+        if self.engine.amnesia or self.store.lost_peer:
+            self.store.lost_peer = False
             await self._recover()
         self.engine.recover(await self.store.deadlines(self.clock() + HORIZON))
         await self.presence.write_behind()

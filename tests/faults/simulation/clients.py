@@ -3,6 +3,8 @@
 import json
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
 from assay.engine.requests import Answer
 from assay.model.operations import Cancel, Operation, Retry, Signal, Start, Terminate
 from assay.model.states import RunStatus
@@ -18,7 +20,7 @@ if TYPE_CHECKING:
 
 KINDS = (
     "steps", "steps", "fan", "slow", "gate", "choice", "family", "guardian", "claimant", "hopeless",
-    "sick", "sick", "hasty", "nap", "quitter",
+    "sick", "sick", "sick", "hasty", "nap", "quitter", "tribe", "tribe",
 )
 
 
@@ -37,14 +39,19 @@ class Clients:
         if world.schedule.now >= self.ends_at:
             return
         roll = dice.random()
-        if not self.ids or roll < 0.4:
+        if not self.ids or roll < 0.35:
             self._start()
-        elif roll < 0.7:
+        elif roll < 0.65:
             self._signal(dice.choice(self._open() or self.ids))
-        elif roll < 0.78:
-            self._ask(Cancel(dice.choice(self.ids), self._unique("stop")))
-        elif roll < 0.82:
+        elif roll < 0.75:
+            for _ in range(dice.choice((1, 1, 2))):
+                self._ask(Cancel(dice.choice(self.ids[-3:]), self._unique("stop")))
+        elif roll < 0.79:
             self._ask(Terminate(dice.choice(self.ids), self._unique("enough")))
+        elif roll < 0.81:
+            self._ask(Signal("nobody", "go", self._unique("")), Cancel("nobody"))
+        elif roll < 0.86:
+            self._burst(dice.choice(self._open() or self.ids))
         else:
             self.heal()
         world.schedule.after(dice.randrange(MILLI, 1200 * MILLI), "client acts", self.act)
@@ -95,6 +102,10 @@ class Clients:
         }
         self.ids.append(workflow_id)
         operation = Start(kind, workflow_id, "main", json.dumps(input), dice.choice(QUEUES))
+        if dice.random() < 0.05:
+            self._ask(replace(operation, id=None))
+            self.ids.pop()
+            return
         self._ask(operation, repeatable=True)
         if dice.random() < 0.1:
             self._ask(operation, repeatable=True)
@@ -107,6 +118,13 @@ class Clients:
         self._ask(*operations)
         if dice.random() < 0.1:
             self._ask(Signal(workflow_id, "odd", UNSTORABLE))
+
+    def _burst(self, workflow_id: str) -> None:
+        """Many at once about one run, through all machines."""
+        for _ in range(self.world.dice.randrange(2, 7)):
+            self._ask(self._go(workflow_id))
+            if self.world.dice.random() < 0.1:
+                self._ask(Cancel(workflow_id, self._unique("stop")))
 
     def _go(self, workflow_id: str) -> Signal:
         self._said += 1

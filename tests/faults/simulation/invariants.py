@@ -13,6 +13,10 @@ TERMINAL = "('COMPLETED', 'FAILED', 'CANCELLED', 'TIMED_OUT')"
 ENDINGS = "('WorkflowCompleted', 'WorkflowFailed', 'WorkflowCancelled', 'WorkflowTimedOut')"
 CHILD_ENDINGS = "('ChildWorkflowCompleted', 'ChildWorkflowFailed')"
 
+RELATED = f"""
+    SELECT json_group_array(no) FROM (SELECT no FROM run WHERE no {SOME} OR parent_no {SOME}
+    OR no IN (SELECT parent_no FROM run WHERE no {SOME}))"""
+
 FORBIDDEN = {
     "a history with a gap": f"""
         SELECT run.no, run.id, run.last_seq, story.n, story.top FROM run
@@ -92,6 +96,11 @@ FORBIDDEN = {
         SELECT run_no, json_extract(payload, '$.child_workflow_id') child, count(*) FROM event
         WHERE run_no {SOME} AND voided_by IS NULL AND type IN {CHILD_ENDINGS}
         GROUP BY run_no, child HAVING count(*) > 1""",
+    "a child that a cancel request did not reach": f"""
+        SELECT child.no, child.id, parent.id FROM run child
+        JOIN run parent ON parent.no = child.parent_no
+        WHERE child.no {SOME} AND child.completed_at IS NULL AND child.cancel_seq IS NULL
+          AND parent.cancel_seq IS NOT NULL AND parent.cascade IS NULL""",
     "a parent that was not told": f"""
         SELECT child.no, child.id, child.status, parent.id FROM run child
         JOIN run parent ON parent.no = child.parent_no
@@ -104,8 +113,9 @@ FORBIDDEN = {
 
 
 def check_rows(connection: apsw.Connection, run_nos: list[int]) -> None:
-    """Look at these runs for everything that may not be."""
+    """Look at these runs, and those above and below them, for everything that may not be."""
     scope = msgspec.json.encode(run_nos).decode()
+    scope = connection.execute(RELATED, (scope,)).fetchall()[0][0]
     for name, query in FORBIDDEN.items():
         found = connection.execute(query, (scope,)).fetchall()
         if found:

@@ -65,7 +65,7 @@ class Machine:
             instance=world.store.enlist(), exclusive=world.exclusive, rules=world.rules
         )
         self.engine.released = world.rows.released
-        self.memory = Memory(self.engine, world.store, world.rows)
+        self.memory = Memory(self.engine, world.store, world.rows, exclusive=world.exclusive)
         floor = world.store._rows("clock_floor")[0][0]
         assert floor is None or isinstance(floor, int)
         self.engine.advance(max(self.clock(), floor or 0))
@@ -143,7 +143,7 @@ class Machine:
 
     def _unreadable(self) -> None:
         self._at_once = False
-        self.engine.load_failed(StoreUnavailable("the connection is gone"))
+        self.engine.give_up_batch(StoreUnavailable("the connection is gone"))
         self._after_batch()
 
     def _write(self, batch: Batch) -> None:

@@ -19,6 +19,8 @@ from tests.faults.simulation.schedule import SECOND
 from tests.faults.simulation.trace import Broken
 
 EVERYTHING = 1 << 40
+CHECKS_PER_FULL_ONE = 8
+"""In between only the cases are compared that the engine has read or written since."""
 LATEST = 3 * SECOND
 """A lost hint means late, never wrong: and no later than this."""
 
@@ -26,11 +28,16 @@ LATEST = 3 * SECOND
 class Memory:
     """Which writes to each run an engine has seen."""
 
-    def __init__(self, engine: Engine, store: SqliteStore, rows: Rows) -> None:
+    def __init__(
+        self, engine: Engine, store: SqliteStore, rows: Rows, *, exclusive: bool
+    ) -> None:
         self._engine = engine
+        self._exclusive = exclusive
         self._store = store
         self._rows = rows
         self._seen: dict[int, int] = {}
+        self._recent: set[int] = set()
+        self._checks = 0
         self.swept_until = 0
         self._waiting: dict[tuple[Look, int, int, int], int] = {}
 
@@ -41,19 +48,25 @@ class Memory:
     def loaded(self, seen: dict[int, int]) -> None:
         """What was read has reached the engine."""
         self._seen.update(seen)
+        self._recent.update(seen)
 
     def wrote(self, decision: Decision) -> None:
         """The engine's own commit: who was up to date before it still is."""
         new = {change.after.no for change in decision.runs if change.before is None and change.after}
         for no in self._rows.touched(decision):
             writes = self._rows.writes[no]
+            self._recent.add(no)
             if no in new or self._seen.get(no) == writes - 1:
                 self._seen[no] = writes
 
     def check(self) -> None:
         """Compare; only while the engine has no batch in hand and has not lost its memory."""
-        self._check_cases()
-        if self._engine.parts.exclusive and not self._engine.amnesia:
+        self._checks += 1
+        if self._checks % CHECKS_PER_FULL_ONE == 0:
+            self._recent.update(self._engine.index.cases.by_no)
+        self._check_cases(self._recent)
+        self._recent = set()
+        if self._exclusive and not self._engine.amnesia:
             self._check_windows()
             self._check_deadlines()
 
@@ -76,10 +89,11 @@ class Memory:
 
     # -- cases -----------------------------------------------------------------------------------
 
-    def _check_cases(self) -> None:
-        cases = self._engine.index.cases
-        fresh = [no for no in cases.by_no if self._seen.get(no) == self._rows.writes.get(no)]
-        if self._engine.parts.exclusive and len(fresh) != len(cases.by_no):
+    def _check_cases(self, nos: set[int]) -> None:
+        cases, writes = self._engine.index.cases, self._rows.writes
+        known = sorted(nos & cases.by_no.keys())
+        fresh = [no for no in known if self._seen.get(no) == writes.get(no)]
+        if self._exclusive and fresh != known:
             raise Broken("an exclusive engine keeps a case it has not seen all writes of")
         rows = self._store.load_now([Key(Need.RUN, no) for no in fresh])
         activities = by_run(rows.activities)

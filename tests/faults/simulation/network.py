@@ -172,8 +172,8 @@ class Network:
         faults = world.faults
         if faults.strike(faults.profile.answer_lost):
             if world.dice.random() < 0.7:
-                machine.engine.undo(grant.claim)
-                machine.kick()
+                late = world.dice.choice((MILLI, MILLI, 8 * SECOND))
+                world.schedule.soon("answer not written", lambda: undo(machine, grant), late)
             self._reply("task lost", lambda: poll.then(None))
             return
         task = self._task(grant)
@@ -190,6 +190,13 @@ class Network:
         scheduled = (row.run_no, row.scheduled_seq)
         text = self.world.store._connection.execute(SCHEDULED, scheduled).fetchone()[0]
         return Task(grant.claim, None, row, parsed(parsed(text)["input"]), [])
+
+
+def undo(machine: Machine, grant: Grant) -> None:
+    """The server finds out that an answer was not written."""
+    if machine.up:
+        machine.engine.undo(grant.claim)
+        machine.kick()
 
 
 HISTORY = """SELECT seq, type, payload, at FROM event

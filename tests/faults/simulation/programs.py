@@ -14,7 +14,16 @@ from assay.model.commands import (
 )
 from assay.model.retry import RetryPolicy
 from tests.support.http import Json
-from tests.support.plain_replay import CallFailed, Cancelled, Commands, Context, Handler, replay
+from tests.support.plain_replay import (
+    CallFailed,
+    Cancelled,
+    Commands,
+    Context,
+    Handler,
+    replay,
+    schedule,
+    stop,
+)
 from tests.support.runs import Event
 
 import json
@@ -79,6 +88,24 @@ async def family(ctx: Context, input: Json) -> Json:
     return older + 1
 
 
+async def tribe(ctx: Context, input: Json) -> Json:
+    """Several children at once, each with children of its own; the youngest take a nap."""
+    kinds = ("tribe", "tribe") if input["depth"] > 1 else ("nap", "steps", "gate")
+    below = {**input, "depth": input["depth"] - 1}
+    ids = [f"{ctx.workflow_id}.{at}" for at in range(len(kinds))]
+    if isinstance(ctx, Ideal):
+        return len(ids)
+    known = [ctx._children[id] for id in ids if id in ctx._children]
+    ctx._call(max(event.seq for event in known) if len(known) == len(ids) else None)
+    if len(known) < len(ids):
+        await stop([
+            start_child(kind, id, below, QUEUES[at % 2])
+            for at, (id, kind) in enumerate(zip(ids, kinds, strict=True))
+            if id not in ctx._children
+        ])
+    return len(known)
+
+
 async def guardian(ctx: Context, input: Json) -> Json:
     """A child that fails does not hurt its parent."""
     try:
@@ -103,18 +130,57 @@ async def hopeless(ctx: Context, input: Json) -> Json:
 
 
 async def sick(ctx: Context, input: Json) -> Json:
-    """Fails until an operator heals it; beside the sick activity others succeed."""
+    """Fails until an operator heals it; what is beside the sick activity is open or not by then."""
     await ctx.execute_activity("add", {"value": 1, "fails": 0}, **PATIENT)
     calls: list[dict[str, Json]] = [
         {"name": "slow", "input": {"value": 1}, "opts": SLOW},
         {"name": "sick", "input": {"id": ctx.workflow_id}, "opts": BRIEF},
         {"name": "add", "input": {"value": 2, "fails": 1}, "opts": PATIENT},
+        {"name": "add", "input": {"value": 3, "fails": 9}, "opts": PATIENT},
     ]
-    if input["eager"]:
-        calls = calls[1:2]
-    done = await ctx.execute_parallel(calls)
-    await ctx.sleep(0.3)
-    return [result["value"] for result in done]
+    turn = input["n"]
+    try:
+        return await together(ctx, calls[turn:] + calls[:turn], 3.0)
+    except CallFailed:
+        if input["eager"]:
+            await ctx.sleep(0.3)
+        raise
+
+
+async def together(ctx: Context, calls: list[dict[str, Json]], secs: float) -> Json:
+    """Activities, a timer and a child at once; the first failure does not wait for the others."""
+    if isinstance(ctx, Ideal):
+        return [result["value"] for result in await ctx.execute_parallel(calls)]
+    timer, child = ctx._next("timer"), f"{ctx.workflow_id}.s"
+    numbered = [(ctx._next("activity"), call) for call in calls]
+    known = [ctx._outcomes[seq] for seq, _ in numbered if seq in ctx._outcomes]
+    failed = next((event for event in known if event.type == "ActivityFailed"), None)
+    fired, born = ctx._fired.get(timer), ctx._children.get(child)
+    done = fired is not None and born is not None and len(known) == len(calls)
+    seqs = [fired or 0, born.seq if born else 0, *(event.seq for event in known)]
+    ctx._call(max(seqs) if done else failed.seq if failed else None)
+    if failed is not None:
+        raise CallFailed(f"activity '{failed.payload['name']}' failed: {failed.payload['error']}")
+    if not done:
+        asked: Commands = [schedule(seq, call) for seq, call in numbered if seq not in ctx._outcomes]
+        if fired is None:
+            asked.append({"type": "ScheduleTimer", "seq": timer, "duration_secs": secs})
+        if born is None:
+            asked.append(start_child("nap", child, {}, QUEUES[0]))
+        await stop(asked)
+    return [event.payload["result"]["value"] for event in sorted(known, key=activity_seq)]
+
+
+def start_child(kind: str, id: str, input: Json, queue: str) -> dict[str, Json]:
+    """The command that starts a child."""
+    command = {"type": "StartChildWorkflow", "workflow_type": kind, "workflow_id": id}
+    return {**command, "input": input, "task_queue": queue}
+
+
+def activity_seq(event: Event) -> int:
+    """Which activity an outcome is about."""
+    seq: int = event.payload["activity_seq"]
+    return seq
 
 
 async def hasty(ctx: Context, input: Json) -> Json:
@@ -143,7 +209,7 @@ async def quitter(ctx: Context, input: Json) -> Json:
 PROGRAMS: Mapping[str, Handler] = {
     handler.__name__: handler
     for handler in (
-        steps, fan, slow, gate, choice, family, guardian, claimant, hopeless, sick, hasty, nap,
+        steps, fan, slow, gate, choice, family, tribe, guardian, claimant, hopeless, sick, hasty, nap,
         quitter,
     )
 }

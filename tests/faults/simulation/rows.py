@@ -121,8 +121,7 @@ class Rows:
         touched = self.touched(decision)
         for no in touched:
             self.writes[no] = self.writes.get(no, 0) + 1
-        parents = {self.runs[no].parent_no for no in touched}
-        check_rows(self.connection, sorted(touched | {no for no in parents if no is not None}))
+        check_rows(self.connection, sorted(touched))
         return tokens
 
     def _tokens(self, decision: Decision) -> dict[int, int | None]:
@@ -202,6 +201,9 @@ class Rows:
                 raise Broken(f"a claim on activity {new.no} ended before its time: {old} to {new}")
             if new.status == ActivityStatus.COMPLETED:
                 raise Broken(f"activity {new.no} was completed by nobody: {old} to {new}")
+        if new.status == ActivityStatus.RUNNING and new.attempt != old.attempt:
+            if old.status == ActivityStatus.RUNNING:  # in this world every retry has a delay
+                raise Broken(f"activity {new.no} was tried again at once: {old} to {new}")
         if old.status == ActivityStatus.PENDING and new.status == ActivityStatus.RUNNING:
             if old.ready_at is None or old.ready_at > at:
                 raise Broken(f"activity {new.no} was claimed though not ready: {old} to {new}")

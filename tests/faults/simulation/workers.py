@@ -16,11 +16,13 @@ from assay.model.operations import (
     Heard,
     HeartbeatActivity,
     Operation,
+    RegisterWorker,
     RejectCommands,
     RenewLeases,
     SubmitCommands,
 )
 from assay.model.task import TaskKind
+from assay.model.worker import Worker as RegisteredWorker
 from assay.store.port import Look
 from tests.faults.simulation.machine import Machine
 from tests.faults.simulation.network import Task
@@ -32,6 +34,7 @@ if TYPE_CHECKING:
 
 LANES = (TaskKind.WORKFLOW, TaskKind.WORKFLOW, TaskKind.ACTIVITY, TaskKind.ACTIVITY)
 HOLDS = (0, 0, SECOND, 5 * SECOND, 20 * SECOND)
+PATIENT_HOLDS = (20 * SECOND,)
 TRIES = 4
 
 
@@ -46,7 +49,10 @@ class Worker:
         self._reports = 0
 
     def begin(self) -> None:
-        """Open all lanes, and say from time to time what is in work."""
+        """Register, open all lanes, and say from time to time what is in work."""
+        now = self.world.schedule.clock
+        me = RegisteredWorker(self.name, "main", self.name, QUEUES[0], None, None, 2, 2, now, now)
+        self.world.network.call(self._machine(), (RegisterWorker(me),), lambda _: None, repeatable=False)
         for at, kind in enumerate(LANES):
             self._after(at * MILLI, "opens a lane", lambda kind=kind: self._poll(kind))  # type: ignore[misc] # bound now
         self._renew()
@@ -60,7 +66,7 @@ class Worker:
     def _poll(self, kind: TaskKind) -> None:
         dice = self.world.dice
         look = Look(kind, dice.choice((None, "main")), dice.choice(QUEUES))
-        hold = dice.choice(HOLDS)
+        hold = dice.choice(PATIENT_HOLDS if self.world.seed % 4 == 1 else HOLDS)
         self.world.network.poll(
             self._machine(), look, self.name, hold, lambda task: self._got(kind, task)
         )

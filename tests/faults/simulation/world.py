@@ -20,7 +20,7 @@ from tests.faults.simulation.trace import Broken, Trace
 from tests.faults.simulation.workers import Worker
 from tests.support.http import Json
 
-STORY = 24 * SECOND
+STORY = 18 * SECOND
 LONGEST = 1_500 * SECOND
 WORKERS = 4
 LEASE = 4 * SECOND
@@ -49,6 +49,7 @@ class World:
         self.kinds: dict[str, str] = {}
         self.inputs: dict[str, Json] = {}
         self.hired = 0
+        self.over = False
         self.machines = [
             Machine(self, name, self.dice.randrange(self.faults.profile.skew + 1))
             for name in ("A",) if self.exclusive
@@ -75,7 +76,7 @@ class World:
         self.trace.note("-- all is well from here on")
         self.schedule.run(self.schedule.now + 5 * SECOND)
         self._finish()
-        self.schedule.run(self.schedule.now + LONGEST, self.is_over)
+        self.schedule.run(self.schedule.now + LONGEST, lambda: self.over)
         self.schedule.run(self.schedule.now + 3 * SECOND)
         self.check()
 
@@ -93,9 +94,10 @@ class World:
 
     def _finish(self) -> None:
         """Give everybody what they still wait for."""
+        self.over = self.is_over()
         self.clients.open_gates()
         self.clients.heal()
-        self.schedule.after(2 * SECOND, "finishes", self._finish)
+        self.schedule.after(SECOND, "finishes", self._finish)
 
     def hire(self) -> None:
         """One more worker."""

@@ -48,6 +48,7 @@ def schedule_activity(draft: Draft, run: Run, command: ScheduleActivity) -> Run:
             ready_at=now,
         )
     )
+    draft.inputs[no] = command.input
     begins = run.status is RunStatus.PENDING
     return draft.put(
         replace(

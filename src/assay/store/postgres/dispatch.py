@@ -1,7 +1,7 @@
 """Statements of this store alone: what is ready, what is due, who lives, which commits are in."""
 
 READY = """
-SELECT look.at, found.no, found.ready_at, found.namespace, found.queue
+SELECT look.at, (SELECT assay_now()) AS now, found.no, found.ready_at, found.namespace, found.queue
 FROM unnest($1::text[], $2::text[], $3::text[]) WITH ORDINALITY AS look (kind, namespace, queue, at)
 CROSS JOIN LATERAL (
   (SELECT no, ready_at, namespace, queue FROM run

@@ -33,8 +33,6 @@ def store_faults(place: str) -> Iterator[None]:
         if (error.sqlstate or "").startswith(_GONE):
             raise StoreUnavailable(f"the database at {place} is gone: {error}") from error
         raise StoreFault(f"the database at {place} refused: {error}") from error
-    except asyncpg.DataError as error:
-        raise StoreFault(f"what was asked for cannot be in a database: {error}") from error
     except DRIVER_ERRORS as error:
         raise StoreUnavailable(f"the database at {place} is gone: {said(error)}") from error
 

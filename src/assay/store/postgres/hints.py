@@ -12,7 +12,7 @@ import msgspec
 
 from assay.errors import StoreFault
 from assay.store.port import Look
-from assay.store.postgres.limits import HINT_BYTES, HINT_EVERY_SECS
+from assay.store.postgres.limits import HINT_BYTES, HINT_EVERY_SECS, LAST_WORDS_SECS
 from assay.store.postgres.line import Line, Session
 
 CHANNEL = "assay"
@@ -69,10 +69,12 @@ class Hints:
             await asyncio.sleep(HINT_EVERY_SECS)
 
     async def close(self) -> None:
-        """Tell what there is to tell, and be silent."""
+        """Tell what there is to tell, if that is quickly done, and be silent."""
         self.listener = None
         if self._sender is not None:
-            await self._sender
+            await asyncio.wait([self._sender], timeout=LAST_WORDS_SECS)
+            self._sender.cancel()
+            await asyncio.gather(self._sender, return_exceptions=True)
 
 
 def write_hint(looks: list[Look]) -> str:

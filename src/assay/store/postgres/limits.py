@@ -9,6 +9,16 @@ CONNECT_SECS = 5.0
 # outcome is asked for on a new connection.
 STATEMENT_SECS = 30.0
 
+# The same for what may have to read or rebuild whole tables: a migration, or waiting for another
+# instance's, and the look for open claims at a start.
+LONG_STATEMENT_SECS = 3600.0
+
+# The same for the sweep, which is small: a connection that is dead is to be noticed soon.
+SWEEP_SECS = 10.0
+
+# How long a stop waits for the last notification.
+LAST_WORDS_SECS = 1.0
+
 # How long a health probe waits.
 PROBE_SECS = 2.0
 

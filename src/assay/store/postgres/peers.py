@@ -1,4 +1,4 @@
-"""Who else works on this database, and which share of its deadlines is whose.
+"""Who else works on this database, and which share of its work is whose, by number.
 
 Every instance has a row with the moment until which it counts as living, and renews it about once
 a second in the statement that reads the deadlines. Nobody leads: who is thought gone and is not
@@ -7,6 +7,7 @@ does no harm, for everything that is due is guarded by its row's version.
 
 from collections.abc import Sequence
 
+from assay.store.port import Ready
 from assay.store.postgres.limits import COURTESY
 
 
@@ -32,6 +33,36 @@ class Peers:
         before, self.living = self.living, tuple(sorted({*living, self.me}))
         return not set(before) <= set(self.living)
 
+    def is_own(self, no: int) -> bool:
+        """Whether a row is this instance's share."""
+        return _scattered(no) % len(self.living) == self.rank
+
     def courtesy(self, no: int) -> int:
         """How much later than at its time this instance looks after a row that is due."""
-        return 0 if no % len(self.living) == self.rank else COURTESY
+        return 0 if self.is_own(no) else COURTESY
+
+    def own_first(self, tasks: list[Ready], now: int) -> list[Ready]:
+        """Of the tasks that are ready now, those of others count as the youngest.
+
+        Who takes its own first does not get in the way of others who do the same; without that,
+        two instances with one long queue lose two commits of three to each other.
+        """
+        youngest = max((task.ready_at for task in tasks if task.ready_at <= now), default=None)
+        if youngest is None:
+            return tasks
+        shown = [
+            task
+            if task.ready_at > youngest or self.is_own(task.no)
+            else Ready(task.no, youngest, task.namespace, task.queue)
+            for task in tasks
+        ]
+        return sorted(shown, key=_by_age)
+
+
+def _scattered(no: int) -> int:
+    """Often a kind of rows has every second number; shares are to be equal all the same."""
+    return (no * 0x9E3779B97F4A7C15 & 0xFFFFFFFFFFFFFFFF) >> 32
+
+
+def _by_age(task: Ready) -> tuple[int, int]:
+    return task.ready_at, task.no

@@ -5,6 +5,7 @@ import asyncpg
 from assay.errors import SchemaFault, StoreFault
 from assay.store.migrate import missing_migrations
 from assay.store.postgres.faults import store_faults
+from assay.store.postgres.limits import LONG_STATEMENT_SECS
 from assay.store.postgres.line import Session, connect, place_of
 
 # Whoever migrates holds this lock until the end of its transaction; the number is "assay" in ASCII.
@@ -64,7 +65,9 @@ async def require_utf8(session: Session, place: str) -> None:
 async def migrate(session: Session) -> None:
     """Apply what is missing, all of it or nothing, one instance at a time."""
     async with session.transaction():
-        await session.execute(f"SELECT pg_advisory_xact_lock({MIGRATING})")
+        await session.execute(
+            f"SELECT pg_advisory_xact_lock({MIGRATING})", timeout=LONG_STATEMENT_SECS
+        )
         await session.execute(
             "CREATE TABLE IF NOT EXISTS schema_version (version bigint PRIMARY KEY,"
             " name text NOT NULL, checksum text NOT NULL)"
@@ -72,7 +75,7 @@ async def migrate(session: Session) -> None:
         rows = await session.fetch("SELECT version, checksum FROM schema_version ORDER BY version")
         applied: dict[int, str] = {row[0]: row[1] for row in rows}
         for migration in missing_migrations("postgres", applied):
-            await session.execute(migration.text)
+            await session.execute(migration.text, timeout=LONG_STATEMENT_SECS)
             await session.execute(
                 "INSERT INTO schema_version (version, name, checksum) VALUES ($1, $2, $3)",
                 migration.version,

@@ -9,42 +9,34 @@ import logging
 from collections.abc import Callable, Mapping, Sequence
 from importlib.resources import files
 
-import asyncpg
-
 from assay.core.view import Key, Need
-from assay.errors import StoreFault, StoreUnavailable
+from assay.errors import StoreFault
 from assay.model.operations import DueKind
 from assay.store.port import (
     Batch,
     CommitOutcome,
-    Committed,
     Deadline,
-    Failed,
     Loaded,
     Look,
     Reads,
     Ready,
-    Refused,
-    Unknown,
 )
 from assay.store.postgres import dispatch
 from assay.store.postgres.clock import Offset
-from assay.store.postgres.commit import statement_of
+from assay.store.postgres.committer import Committer
 from assay.store.postgres.dialect import speak
-from assay.store.postgres.faults import DRIVER_ERRORS, commit_outcome, said, store_faults
+from assay.store.postgres.faults import store_faults
 from assay.store.postgres.hints import Hints
 from assay.store.postgres.limits import (
     ALIVE_FOR,
     DEADLINES_AT_ONCE,
-    DEADLOCKS,
     FORGET_AFTER,
-    FROZEN_MS,
-    LOCK_SECS,
+    LONG_STATEMENT_SECS,
     PROBE_SECS,
     READERS,
+    SWEEP_SECS,
 )
-from assay.store.postgres.line import Line, Lines, Session, connect, fetch, place_of
-from assay.store.postgres.loading import Loading
+from assay.store.postgres.line import BY_INDEX, Line, Lines, connect, place_of
 from assay.store.postgres.peers import Peers
 from assay.store.postgres.reading import Reading
 from assay.store.postgres.schema import migrate, require_sessions, require_utf8
@@ -52,15 +44,8 @@ from assay.store.queries import load_queries
 
 log = logging.getLogger("assay.store")
 
-# The planner takes a JSON parameter for a hundred rows and would read whole tables to hash them;
-# the rows a batch names are always few, so an index is always right (tests/stores/test_plans.py).
-COMMITTER = (
-    "SET plan_cache_mode = force_generic_plan; SET enable_hashjoin = off;"
-    " SET enable_mergejoin = off; SET enable_seqscan = off;"
-    f" SET idle_in_transaction_session_timeout = {FROZEN_MS}"
-)
-# A notification needs no flush to disk: nobody relies on it.
-SIGNALS = "SET synchronous_commit = off"
+# Neither a renewal nor a notification needs a flush to disk: what gets lost comes again.
+SIGNALS = f"{BY_INDEX} SET synchronous_commit = off"
 
 # The moment in the row of a batch that turned out not to be in.
 NEVER = -1
@@ -81,14 +66,10 @@ class PostgresStore:
         self._queries = load_queries(
             speak, (files("assay.store") / "postgres" / "overlay.sql").read_text()
         )
-        self._loading = Loading(self._queries)
-        self._committer = Line(url, COMMITTER)
+        self._committer = Committer(url, self._queries)
         self._signals = Line(url, SIGNALS, self._hints.listen)
         self._readers = Lines(url, READERS)
         self.reading: Reads = Reading(self._readers, self._queries)
-        self._holding = False
-        self._release: asyncio.TimerHandle | None = None
-        self._releasing: asyncio.Task[None] | None = None
 
     def compare_clock(self, clock: Callable[[], int]) -> None:
         """Measure the database's clock against this one from now on."""
@@ -114,8 +95,8 @@ class PostgresStore:
                 await require_utf8(session, self._place)
                 await migrate(session)
                 self._peers.begin(await session.fetchval(dispatch.ENLIST, ALIVE_FOR))
-            async with self._committer.session():
-                await self._sweep(0)
+            await self._committer.open()
+            await self._sweep(0)
         except BaseException:
             await self._hang_up()
             raise
@@ -132,19 +113,16 @@ class PostgresStore:
         await self._hang_up()
 
     async def _hang_up(self) -> None:
-        self._forget_lock()
-        if self._releasing is not None:
-            await self._releasing
         await self._committer.close()
         await self._signals.close()
         await self._readers.close()
 
-    # -- load ------------------------------------------------------------------------------------
+    # -- load and commit -------------------------------------------------------------------------
 
     async def load(self, keys: Sequence[Key], *, lock: bool = False) -> Loaded:
         """Rows by key; numbers come from a counter of their own, so that none is given twice."""
         rest = [key for key in keys if key.need is not Need.NUMBERS]
-        loaded = await self._load(rest, lock=lock) if rest else Loaded()
+        loaded = await self._committer.load(rest, lock=lock) if rest else Loaded()
         blocks = [int(key.name) for key in keys if key.need is Need.NUMBERS]
         if blocks:
             async with self._readers.session() as session:
@@ -152,103 +130,9 @@ class PostgresStore:
             loaded.numbers, loaded.first_number = blocks[0], int(end) - blocks[0]
         return loaded
 
-    async def _load(self, keys: Sequence[Key], *, lock: bool) -> Loaded:
-        async with self._committer.session() as session:
-            if not lock:
-                await self._end_lock(session)
-                return await self._loading.load(session, keys)
-            for _ in range(DEADLOCKS):
-                try:
-                    return await self._load_locked(session, keys)
-                except asyncpg.DeadlockDetectedError:
-                    await self._end_lock(session)
-            return await self._load_locked(session, keys)
-
-    async def _load_locked(self, session: Session, keys: Sequence[Key]) -> Loaded:
-        """Rows stay locked until the commit, which happens in the same transaction."""
-        self._forget_timer()
-        if not session.is_in_transaction():
-            await session.execute("BEGIN")
-        self._holding = True
-        loaded = await self._loading.load_locked(session, keys)
-        loop = asyncio.get_running_loop()
-        self._release = loop.call_later(LOCK_SECS, self._let_go)
-        return loaded
-
-    async def _end_lock(self, session: Session) -> None:
-        self._forget_lock()
-        if session.is_in_transaction():
-            await session.execute("ROLLBACK")
-
-    def _let_go(self) -> None:
-        """Nothing came of the batch whose rows were locked."""
-        if self._holding:
-            self._releasing = asyncio.get_running_loop().create_task(self._release_rows())
-
-    async def _release_rows(self) -> None:
-        try:
-            async with self._committer.session() as session:
-                if self._holding:
-                    await self._end_lock(session)
-        except StoreFault as fault:
-            log.info("a session that held locks is gone: %s", fault)
-
-    def _forget_lock(self) -> None:
-        self._holding = False
-        self._forget_timer()
-
-    def _forget_timer(self) -> None:
-        if self._release is not None:
-            self._release.cancel()
-            self._release = None
-
-    # -- commit ----------------------------------------------------------------------------------
-
     async def commit(self, batch: Batch) -> CommitOutcome:
-        """All of a batch in one statement: a transaction by itself, unless rows are locked."""
-        try:
-            statement, arguments = statement_of(batch)
-        except (UnicodeEncodeError, OverflowError, TypeError) as error:
-            return Refused(said(error))
-        try:
-            async with self._committer.session() as session:
-                return await self._commit(session, statement, arguments)
-        except StoreUnavailable as fault:
-            return Failed(str(fault))
-
-    async def _commit(
-        self, session: Session, statement: str, arguments: Sequence[object]
-    ) -> CommitOutcome:
-        locked = session.is_in_transaction()
-        self._forget_lock()
-        try:
-            await session.execute(statement, *arguments)
-        except DRIVER_ERRORS as error:
-            outcome = commit_outcome(error, connection_lost=session.is_closed())
-            return await self._after_failure(session, outcome, locked=locked)
-        return await self._commit_locked(session) if locked else Committed()
-
-    async def _commit_locked(self, session: Session) -> CommitOutcome:
-        try:
-            await session.execute("COMMIT")
-        except DRIVER_ERRORS as error:
-            self._committer.drop()
-            return Unknown(said(error))
-        return Committed()
-
-    async def _after_failure(
-        self, session: Session, outcome: CommitOutcome, *, locked: bool
-    ) -> CommitOutcome:
-        if isinstance(outcome, Unknown):
-            self._committer.drop()
-            # A transaction whose COMMIT was never sent cannot have been committed.
-            return Failed(outcome.error) if locked else outcome
-        if locked:
-            try:
-                await session.execute("ROLLBACK")
-            except DRIVER_ERRORS:
-                self._committer.drop()
-        return outcome
+        """All of a batch, each changed row under its guard, or nothing."""
+        return await self._committer.commit(batch)
 
     async def settle(self, instance: int, no: int) -> bool:
         """Insert an empty row under the batch's key: a conflict says that it is in.
@@ -271,11 +155,12 @@ class PostgresStore:
         kinds = [str(look.kind) for look in looks]
         namespaces = [look.namespace for look in looks]
         queues = [look.queue for look in looks]
-        async with self._committer.session() as session:
-            rows = await fetch(session, dispatch.READY, kinds, namespaces, queues, limit)
+        rows = await self._committer.rows(dispatch.READY, kinds, namespaces, queues, limit)
         found: list[list[Ready]] = [[] for _ in looks]
-        for at, no, ready_at, namespace, queue in rows:
-            found[at - 1].append(Ready(no, ready_at, namespace, queue))
+        for at, _, *task in rows:
+            found[at - 1].append(Ready(*task))
+        if rows and len(self._peers.living) > 1:
+            return [self._peers.own_first(tasks, rows[0][1]) for tasks in found]
         return found
 
     async def deadlines(self, until: int) -> list[Deadline]:
@@ -291,7 +176,12 @@ class PostgresStore:
         async with self._signals.session() as session:
             asked_at = self._offset.now()
             row = await session.fetchrow(
-                dispatch.SWEEP, self._peers.me, ALIVE_FOR, until, DEADLINES_AT_ONCE
+                dispatch.SWEEP,
+                self._peers.me,
+                ALIVE_FOR,
+                until,
+                DEADLINES_AT_ONCE,
+                timeout=SWEEP_SECS,
             )
             if row is None:
                 raise StoreFault("the sweep got no answer")
@@ -306,7 +196,7 @@ class PostgresStore:
         found: list[Deadline] = []
         async with self._readers.session() as session:
             for name in ("run_claims", "activity_claims", "cascades"):
-                rows = await fetch(session, self._queries[name])
+                rows = await session.fetch(self._queries[name], timeout=LONG_STATEMENT_SECS)
                 found += [Deadline(at, DueKind(kind), no) for at, kind, no in rows]
         if len(self._peers.living) == 1:
             return found

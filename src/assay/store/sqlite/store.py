@@ -50,8 +50,10 @@ class SqliteStore:
     """Rows in one file; nobody else writes, so what was committed here is the truth."""
 
     exclusive = True
+    clock_offset = 0
 
     def __init__(self, path: str) -> None:
+        self.lost_peer = False
         self._path = path
         self._lock = None if path == ":memory:" else FileLock(Path(path))
         self._connection: apsw.Connection
@@ -254,6 +256,9 @@ class SqliteStore:
                 self._connection.executemany(self._loading.queries["worker_seen"], seen.items())
         except apsw.Error as error:
             raise StoreUnavailable(f"{self._path} cannot be written: {error}") from error
+
+    def compare_clock(self, clock: Callable[[], int]) -> None:
+        """The file has no clock of its own."""
 
     def on_hint(self, listener: Callable[[list[Look] | None], None]) -> None:
         """Nobody else writes here, so there is nothing to be told."""

@@ -3,7 +3,9 @@
 --
 -- There is no index on what every step changes (claims, versions, sequence numbers): with none of
 -- their columns indexed, updates stay on their page and touch no index at all
--- (tests/stores/test_plans.py). Pages of rows that are updated often keep room for that.
+-- (tests/stores/test_plans.py). Pages of rows that are updated often keep room for that. What is
+-- open has indexes that it leaves once, at its end: a tenth more work for an activity, and in return
+-- neither a load nor a start reads what is long over.
 
 CREATE TABLE meta (
   name  text PRIMARY KEY,
@@ -63,6 +65,7 @@ CREATE TABLE run (
 -- Ready runs by queue. Only runs that were not handed over in the commit that made them ready get here.
 CREATE INDEX run_ready ON run (queue, ready_at, no) WHERE ready_at IS NOT NULL;
 CREATE INDEX run_children ON run (parent_no, no) WHERE parent_no IS NOT NULL;
+CREATE INDEX run_open ON run (no) WHERE completed_at IS NULL;
 CREATE INDEX run_cascading ON run (no) WHERE cascade IS NOT NULL;
 
 CREATE TABLE activity (
@@ -98,6 +101,7 @@ CREATE TABLE activity (
 ) WITH (fillfactor = 80);
 
 CREATE INDEX activity_ready ON activity (queue, ready_at, no) WHERE ready_at IS NOT NULL;
+CREATE INDEX activity_open ON activity (run_no, seq) WHERE completed_at IS NULL;
 
 CREATE TABLE timer (
   no            bigint PRIMARY KEY,
@@ -113,6 +117,7 @@ CREATE TABLE timer (
 );
 
 CREATE INDEX timer_due ON timer (fire_at, no) WHERE state = 'open';
+CREATE INDEX timer_open ON timer (run_no, seq) WHERE state = 'open';
 
 -- History. `voided_by` is the seq of the operator retry that took the event back; codec 0 is plain JSON.
 CREATE TABLE event (

@@ -1,0 +1,204 @@
+"""The simulator finds what is broken on purpose: each mutant takes one guard or rule away."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from msgspec.structs import replace
+
+from assay.core import activity_outcome, cancel, close_run, due, report, retry_run
+from assay.core.claim import close_claim, expire_run_claim, is_run_claimable
+from assay.core.draft import Draft
+from assay.engine import batch as batch_module
+from assay.engine.batch import BatchInHand
+from assay.engine.cases import Cases
+from assay.engine.engine import Engine
+from assay.engine.wants import Wants
+from assay.engine.windows import Window
+from assay.model.activity import Activity
+from assay.model.operations import DONE, Done, Fence, UndoWorkflowClaim
+from assay.model.run import Run
+from assay.model.states import ActivityStatus
+from assay.store.port import CommitOutcome, Stale, Unknown
+from assay.store.sqlite import commit
+from assay.store.sqlite.store import SqliteStore
+from tests.faults.simulation.trace import Broken
+from tests.faults.simulation.world import simulate
+
+Patch = pytest.MonkeyPatch
+Mutant = Callable[[Patch], None]
+SEEDS = 60
+MUTANTS: list[tuple[str, Mutant]] = []
+
+
+def mutant(mode: str) -> Callable[[Mutant], Mutant]:
+    def add(mutate: Mutant) -> Mutant:
+        MUTANTS.append((mode, mutate))
+        return mutate
+
+    return add
+
+
+def nothing(*_: object, **__: object) -> None:
+    """What a rule does that was taken away."""
+
+
+# -- the store -----------------------------------------------------------------------------------
+
+
+@mutant("shared")
+def runs_are_written_without_their_version(patch: Patch) -> None:
+    patch.setattr(commit.RUN, "update", commit.RUN.update.replace("AND ver =", "AND 0 <="))
+
+
+@mutant("shared")
+def activities_are_written_without_their_version(patch: Patch) -> None:
+    patch.setattr(commit.ACTIVITY, "update", commit.ACTIVITY.update.replace("ver = ?", "0 <= ?"))
+
+
+@mutant("shared")
+def a_settled_batch_may_still_arrive(patch: Patch) -> None:
+    def settle(store: SqliteStore, instance: int, no: int) -> bool:
+        query = "SELECT 1 FROM batch WHERE instance = ? AND no = ?"
+        return bool(store._connection.execute(query, (instance, no)).fetchall())
+
+    patch.setattr(SqliteStore, "settle_now", settle)
+
+
+# -- the engine ----------------------------------------------------------------------------------
+
+
+@mutant("exclusive")
+def an_unknown_outcome_is_tried_again(patch: Patch) -> None:
+    committed = Engine.committed
+
+    def again(engine: Engine, outcome: CommitOutcome) -> Any:
+        return committed(engine, Stale() if isinstance(outcome, Unknown) else outcome)
+
+    patch.setattr(Engine, "committed", again)
+
+
+@mutant("shared")
+def guesses_are_taken_for_the_truth(patch: Patch) -> None:
+    begin = Engine.begin
+
+    def begin_sure(engine: Engine, now: int) -> Any:
+        engine.parts.exclusive = True
+        return begin(engine, now)
+
+    patch.setattr(Engine, "begin", begin_sure)
+
+
+@mutant("exclusive")
+def memory_keeps_what_was_handed_out(patch: Patch) -> None:
+    patch.setattr(Window, "remove", nothing)
+
+
+@mutant("exclusive")
+def memory_keeps_timers_that_fired(patch: Patch) -> None:
+    patch.setattr(Cases, "_absorb_timer", nothing)
+
+
+@mutant("exclusive")
+def a_failed_batch_forgets_its_deadlines(patch: Patch) -> None:
+    patch.setattr(BatchInHand, "put_back_deadlines", nothing)
+
+
+@mutant("exclusive")
+def a_failed_batch_forgets_who_waits(patch: Patch) -> None:
+    patch.setattr(Wants, "put_back", nothing)
+
+
+@mutant("shared")
+def a_lost_hint_is_lost_for_ever(patch: Patch) -> None:
+    hint = Engine.hint
+    patch.setattr(Engine, "hint", lambda engine, looks: hint(engine, looks or ()))
+
+
+# -- claims --------------------------------------------------------------------------------------
+
+
+@mutant("exclusive")
+def a_claim_is_handed_out_while_it_is_held(patch: Patch) -> None:
+    patch.setattr(
+        batch_module,
+        "is_run_claimable",
+        lambda run, now: is_run_claimable(replace(run, claim_until=None), now),
+    )
+
+
+@mutant("exclusive")
+def an_activity_is_claimed_before_its_delay_is_over(patch: Patch) -> None:
+    def is_claimable(activity: Activity, now: int) -> bool:
+        return activity.status is ActivityStatus.PENDING
+
+    patch.setattr(batch_module, "is_activity_claimable", is_claimable)
+
+
+@mutant("exclusive")
+def an_expired_lease_closes_the_claim(patch: Patch) -> None:
+    def expire(draft: Draft, run: Run) -> None:
+        expire_run_claim(draft, run)
+        draft.put(close_claim(draft.runs[run.no]))
+
+    patch.setattr(due, "expire_run_claim", expire)
+
+
+@mutant("shared")
+def anything_is_due_at_once(patch: Patch) -> None:
+    patch.setattr(due, "_has_come", lambda draft, at: at is not None)
+
+
+@mutant("exclusive")
+def a_report_counts_whatever_its_token(patch: Patch) -> None:
+    held = activity_outcome.held_activity
+    patch.setattr(
+        activity_outcome, "held_activity", lambda draft, no, fence: held(draft, no, Fence())
+    )
+
+
+@mutant("exclusive")
+def an_undo_closes_whatever_claim_there_is(patch: Patch) -> None:
+    def undo(draft: Draft, operation: UndoWorkflowClaim) -> Done:
+        run = draft.run(operation.no)
+        if run is not None and run.claim_token is not None:
+            report.undo_run_claim(draft, run)
+        return DONE
+
+    patch.setattr("assay.core.decide.undo_workflow_claim", undo)
+
+
+# -- endings -------------------------------------------------------------------------------------
+
+
+@mutant("exclusive")
+def a_parent_is_not_told(patch: Patch) -> None:
+    patch.setattr(close_run, "tell_parent", nothing)
+
+
+@mutant("exclusive")
+def timers_outlive_their_run(patch: Patch) -> None:
+    patch.setattr(close_run, "silence", nothing)
+
+
+@mutant("exclusive")
+def a_cascade_ends_early(patch: Patch) -> None:
+    patch.setattr(cancel, "_leave_for_later", nothing)
+
+
+@mutant("exclusive")
+def a_retry_leaves_the_end_standing(patch: Patch) -> None:
+    patch.setattr(retry_run, "_voided", lambda whole, target, failed_seq: set())
+
+
+@pytest.mark.parametrize(
+    ("mode", "mutate"), MUTANTS, ids=lambda value: getattr(value, "__name__", value)
+)
+def test_the_simulator_finds(mode: str, mutate: Mutant, monkeypatch: Patch) -> None:
+    mutate(monkeypatch)
+    for seed in range(SEEDS):
+        try:
+            simulate(seed, mode)
+        except Broken:
+            return
+    pytest.fail(f"{SEEDS} stories went well without the rule")
