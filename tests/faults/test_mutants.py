@@ -6,9 +6,10 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from assay.core import activity_outcome, cancel, close_run, due, report, retry_run
-from assay.core.claim import close_claim, expire_run_claim, is_run_claimable
+from assay.core import activity_outcome, cancel, close_run, due, retry_run
+from assay.core.claim import close_claim, expire_run_claim, is_run_claimable, undo_run_claim
 from assay.core.draft import Draft
+from assay.core.view import WholeRun
 from assay.engine import batch as batch_module
 from assay.engine.batch import BatchInHand
 from assay.engine.cases import Cases
@@ -110,9 +111,8 @@ def a_failed_batch_forgets_who_waits(patch: Patch) -> None:
 
 
 @mutant("shared")
-def a_lost_hint_is_lost_for_ever(patch: Patch) -> None:
-    hint = Engine.hint
-    patch.setattr(Engine, "hint", lambda engine, looks: hint(engine, looks or ()))
+def nobody_hears_of_what_others_made_ready(patch: Patch) -> None:
+    patch.setattr(Engine, "hint", nothing)
 
 
 # -- claims --------------------------------------------------------------------------------------
@@ -146,15 +146,20 @@ def an_expired_lease_closes_the_claim(patch: Patch) -> None:
 
 @mutant("shared")
 def anything_is_due_at_once(patch: Patch) -> None:
-    patch.setattr(due, "_has_come", lambda draft, at: at is not None)
+    def has_come(draft: Draft, at: int | None) -> bool:
+        return at is not None
+
+    patch.setattr(due, "_has_come", has_come)
 
 
 @mutant("exclusive")
 def a_report_counts_whatever_its_token(patch: Patch) -> None:
     held = activity_outcome.held_activity
-    patch.setattr(
-        activity_outcome, "held_activity", lambda draft, no, fence: held(draft, no, Fence())
-    )
+
+    def held_by_anybody(draft: Draft, no: int, fence: Fence) -> tuple[Activity, Run]:
+        return held(draft, no, Fence())
+
+    patch.setattr(activity_outcome, "held_activity", held_by_anybody)
 
 
 @mutant("exclusive")
@@ -162,7 +167,7 @@ def an_undo_closes_whatever_claim_there_is(patch: Patch) -> None:
     def undo(draft: Draft, operation: UndoWorkflowClaim) -> Done:
         run = draft.run(operation.no)
         if run is not None and run.claim_token is not None:
-            report.undo_run_claim(draft, run)
+            undo_run_claim(draft, run)
         return DONE
 
     patch.setattr("assay.core.decide.undo_workflow_claim", undo)
@@ -188,7 +193,10 @@ def a_cascade_ends_early(patch: Patch) -> None:
 
 @mutant("exclusive")
 def a_retry_leaves_the_end_standing(patch: Patch) -> None:
-    patch.setattr(retry_run, "_voided", lambda whole, target, failed_seq: set())
+    def voided(whole: WholeRun, target: Activity, failed_seq: int) -> set[int]:
+        return set()
+
+    patch.setattr(retry_run, "_voided", voided)
 
 
 @pytest.mark.parametrize(

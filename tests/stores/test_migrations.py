@@ -6,6 +6,7 @@ import asyncio
 import sqlite3
 from collections.abc import Iterable
 from contextlib import closing
+from urllib.parse import urlsplit
 
 import asyncpg
 import pytest
@@ -168,6 +169,21 @@ def test_many_starts_at_once_agree(shared_place: Place) -> None:
 
     run(work())
     assert len(query(shared_place, "SELECT * FROM schema_version")) == len(migrations("postgres"))
+
+
+def test_a_role_that_may_not_create_tables_can_start_what_is_there(shared_place: Place) -> None:
+    role = "plain_" + shared_place.address.rsplit("/", 1)[1]
+    open_once(shared_place)
+    execute(
+        shared_place.address,
+        f"CREATE ROLE {role} LOGIN",
+        "REVOKE CREATE ON SCHEMA public FROM PUBLIC",
+        f"GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA public TO {role}",
+    )
+    parts = urlsplit(shared_place.address)
+    host = parts.netloc.rpartition("@")[2]
+    open_once(Place("postgres", parts._replace(netloc=f"{role}@{host}").geturl()))
+    execute(shared_place.address, f"DROP OWNED BY {role}", f"DROP ROLE {role}")
 
 
 def test_rows_survive_a_restart(lasting_place: Place) -> None:

@@ -44,9 +44,6 @@ BREATH = MICROS // 20
 # Queues remembered at once; beyond that all are forgotten and looked at again on demand.
 WINDOWS_KEPT = 10_000
 
-# How long another instance is left to handle a deadline that is its own.
-COURTESY = MICROS // 2
-
 # The longest a poll may be held (contract §5.16).
 LONGEST_HOLD_SECS = 60
 

@@ -15,6 +15,9 @@ from assay.server.problems import CLOSE, problem
 
 NOT_WAITING = getattr(socket, "MSG_DONTWAIT", 0)
 
+# Headers have no use beyond this; without a bound one client could fill the memory.
+HEAD_LIMIT = 64 * 1024
+
 UPGRADE = re.compile(rb"\r\nupgrade:", re.IGNORECASE)
 
 
@@ -23,6 +26,8 @@ class DoorProtocol(HttpToolsProtocol):
 
     _socket: socket.socket | None = None
     _running: RequestResponseCycle | None = None
+    _in_head = False
+    _head_bytes = 0
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override] # as uvicorn does
         """Keep an object for the socket that can be asked; it must never close it."""
@@ -48,6 +53,11 @@ class DoorProtocol(HttpToolsProtocol):
         Clients that ask for HTTP/2 on every first request send its body along (Java's does). No
         JSON holds such a line, so it can be looked for without knowing where the headers end.
         """
+        if self._in_head:
+            self._head_bytes += len(data)
+            if self._head_bytes > HEAD_LIMIT:
+                self.send_400_response(f"the headers are larger than {HEAD_LIMIT} bytes")
+                return
         if b"pgrade:" in data:
             data = UPGRADE.sub(b"\r\nx-ignored:", data)
         super().data_received(data)
@@ -55,7 +65,14 @@ class DoorProtocol(HttpToolsProtocol):
     def on_message_begin(self) -> None:
         """Every request can ask after its client."""
         super().on_message_begin()
+        self._in_head = True
+        self._head_bytes = 0
         self.scope["assay.gone"] = self.is_gone  # type: ignore[typeddict-unknown-key] # ours
+
+    def on_headers_complete(self) -> None:
+        """The body may be longer than the head."""
+        self._in_head = False
+        super().on_headers_complete()
 
     def is_gone(self) -> bool:
         """Whether the client has hung up; if so, the request that is being answered is over."""

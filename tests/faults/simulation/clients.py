@@ -8,9 +8,9 @@ from msgspec.structs import replace
 from assay.engine.requests import Answer
 from assay.model.operations import Cancel, Operation, Retry, Signal, Start, Terminate
 from assay.model.states import RunStatus
+from tests.faults.simulation.contexts import QUEUES
 from tests.faults.simulation.ledger import UNSTORABLE
 from tests.faults.simulation.rows import RunRow
-from tests.faults.simulation.programs import QUEUES
 from tests.faults.simulation.schedule import MILLI, SECOND
 from tests.faults.simulation.workers import is_doubtful
 from tests.support.http import Json
@@ -19,8 +19,24 @@ if TYPE_CHECKING:
     from tests.faults.simulation.world import World
 
 KINDS = (
-    "steps", "steps", "fan", "slow", "gate", "choice", "family", "guardian", "claimant", "hopeless",
-    "sick", "sick", "sick", "hasty", "nap", "quitter", "tribe", "tribe",
+    "steps",
+    "steps",
+    "fan",
+    "slow",
+    "gate",
+    "choice",
+    "family",
+    "guardian",
+    "claimant",
+    "hopeless",
+    "sick",
+    "sick",
+    "sick",
+    "hasty",
+    "nap",
+    "quitter",
+    "tribe",
+    "tribe",
 )
 
 

@@ -6,9 +6,8 @@ from typing import TYPE_CHECKING
 
 from assay.model.commands import CancelWorkflow, Command, CompleteWorkflow, FailWorkflow
 from tests.faults.simulation.invariants import check_rows
-from tests.faults.simulation.network import parsed
-from tests.faults.simulation.programs import answer, ideal
-from tests.faults.simulation.rows import RunRow
+from tests.faults.simulation.replays import answer, ideal
+from tests.faults.simulation.rows import RunRow, parsed
 from tests.faults.simulation.trace import Broken
 from tests.support.http import Json
 from tests.support.runs import Event
@@ -16,8 +15,6 @@ from tests.support.runs import Event
 if TYPE_CHECKING:
     from tests.faults.simulation.world import World
 
-STANDING = """SELECT seq, type, payload, at FROM event
-              WHERE run_no = ? AND voided_by IS NULL ORDER BY seq"""
 DISTURBED = """SELECT DISTINCT run.id FROM event JOIN run ON run.no = event.run_no
                WHERE event.type = 'WorkflowCancelRequested'
                   OR event.type = 'WorkflowFailed'
@@ -30,10 +27,7 @@ def check_endings(world: "World") -> None:
     check_rows(connection, sorted(world.rows.runs))
     disturbed = [row[0] for row in connection.execute(DISTURBED)]
     for run in world.rows.runs.values():
-        history = [
-            Event(seq, kind, parsed(text), at)
-            for seq, kind, text, at in connection.execute(STANDING, (run.no,))
-        ]
+        history = world.rows.history(run.no)
         ending = history[-1]
         _replays(world, run, history)
         related = [id for id in disturbed if f"{id}.".startswith(f"{run.id}.")]

@@ -135,5 +135,5 @@ def small_bounds() -> Iterator[None]:
     try:
         yield
     finally:
-        for module, name, value in kept:
-            setattr(module, name, value)
+        for holder, name, old in kept:
+            setattr(holder, name, old)

@@ -114,8 +114,8 @@ FORBIDDEN = {
 
 def check_rows(connection: apsw.Connection, run_nos: list[int]) -> None:
     """Look at these runs, and those above and below them, for everything that may not be."""
-    scope = msgspec.json.encode(run_nos).decode()
-    scope = connection.execute(RELATED, (scope,)).fetchall()[0][0]
+    named = msgspec.json.encode(run_nos).decode()
+    scope = connection.execute(RELATED, (named,)).fetchall()[0][0]
     for name, query in FORBIDDEN.items():
         found = connection.execute(query, (scope,)).fetchall()
         if found:

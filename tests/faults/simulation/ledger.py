@@ -31,6 +31,7 @@ from assay.model.states import ActivityStatus
 from assay.model.task import TaskKind
 from tests.faults.simulation.rows import ActivityRow, Rows, RunRow
 from tests.faults.simulation.trace import Broken
+from tests.support.http import Json
 
 UNSTORABLE = '"unstorable"'
 """A payload this world's database cannot hold: whatever brings it is refused, and nothing else."""
@@ -207,7 +208,7 @@ class Ledger:
         told: Counter[tuple[str, str]] = Counter()
         query = "SELECT run.id, event.type, event.payload FROM event JOIN run ON run.no = run_no"
         for workflow_id, kind, text in self.rows.connection.execute(query):
-            payload = None if text is None else json.loads(text)
+            payload: Json = None if text is None else json.loads(text)
             match kind:
                 case "SignalReceived":
                     told["signal", f"{workflow_id} {payload['payload']}"] += 1
@@ -250,4 +251,9 @@ def operation_id(operation: Operation) -> str:
 def is_held_by(run: RunRow, worker_id: str, lease: str) -> bool:
     """Whether that claim is open on the run."""
     token = run.claim_token
-    return run.is_open and run.claimed_by == worker_id and token is not None and claim_token(token) == lease
+    return (
+        run.is_open
+        and run.claimed_by == worker_id
+        and token is not None
+        and claim_token(token) == lease
+    )

@@ -13,7 +13,7 @@ from assay.engine.limits import BREATH, HORIZON, SWEEP_EVERY
 from assay.engine.requests import CommitStep, LoadStep, SettleStep, Step
 from assay.errors import StoreUnavailable
 from assay.model.task import Claim
-from assay.store.port import Batch, Committed, CommitOutcome, Failed, Loaded, Look, Ready, Unknown
+from assay.store.port import Batch, CommitOutcome, Committed, Failed, Loaded, Look, Ready, Unknown
 from tests.faults.simulation.memory import Memory
 from tests.faults.simulation.schedule import MILLI, SECOND, Action
 
@@ -156,7 +156,7 @@ class Machine:
             if world.dice.random() < 0.5:
                 self._commit(batch)
             elif not world.exclusive and world.dice.random() < 0.5:
-                self._soon("last words", lambda: self._commit(batch), SECOND)
+                self._soon("last words", lambda: self._late(batch), SECOND)
         else:
             outcome = self._commit(batch)
         self._soon(f"hears {type(outcome).__name__}", lambda: self._heard(outcome))
@@ -167,6 +167,9 @@ class Machine:
             self.tokens = tokens
             self.memory.wrote(batch.decision)
         return outcome
+
+    def _late(self, batch: Batch) -> None:
+        self._commit(batch)
 
     def _heard(self, outcome: CommitOutcome) -> None:
         self._at_once = False

@@ -28,9 +28,7 @@ LATEST = 3 * SECOND
 class Memory:
     """Which writes to each run an engine has seen."""
 
-    def __init__(
-        self, engine: Engine, store: SqliteStore, rows: Rows, *, exclusive: bool
-    ) -> None:
+    def __init__(self, engine: Engine, store: SqliteStore, rows: Rows, *, exclusive: bool) -> None:
         self._engine = engine
         self._exclusive = exclusive
         self._store = store
@@ -52,7 +50,9 @@ class Memory:
 
     def wrote(self, decision: Decision) -> None:
         """The engine's own commit: who was up to date before it still is."""
-        new = {change.after.no for change in decision.runs if change.before is None and change.after}
+        new = {
+            change.after.no for change in decision.runs if change.before is None and change.after
+        }
         for no in self._rows.touched(decision):
             writes = self._rows.writes[no]
             self._recent.add(no)
@@ -156,5 +156,3 @@ def compare(what: str, remembered: object, stored: object) -> None:
     """They are equal, or the story ends here."""
     if remembered != stored:
         raise Broken(f"{what}: remembered {remembered}, stored {stored}")
-
-

@@ -3,7 +3,6 @@
 `then` of a call or a poll is called exactly once: with the answer, or with None if none came.
 """
 
-import json
 from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -182,14 +181,9 @@ class Network:
     def _task(self, grant: Grant) -> Task:
         row = grant.row
         if isinstance(row, Run):
-            history = [
-                Event(seq, kind, parsed(text), at / SECOND)
-                for seq, kind, text, at in self.world.store._connection.execute(HISTORY, (row.no,))
-            ]
+            history = self.world.rows.history(row.no)
             return Task(grant.claim, row, None, history[0].payload, history)
-        scheduled = (row.run_no, row.scheduled_seq)
-        text = self.world.store._connection.execute(SCHEDULED, scheduled).fetchone()[0]
-        return Task(grant.claim, None, row, parsed(parsed(text)["input"]), [])
+        return Task(grant.claim, None, row, self.world.rows.input(row), [])
 
 
 def undo(machine: Machine, grant: Grant) -> None:
@@ -197,13 +191,3 @@ def undo(machine: Machine, grant: Grant) -> None:
     if machine.up:
         machine.engine.undo(grant.claim)
         machine.kick()
-
-
-HISTORY = """SELECT seq, type, payload, at FROM event
-             WHERE run_no = ? AND voided_by IS NULL ORDER BY seq"""
-SCHEDULED = "SELECT payload FROM event WHERE run_no = ? AND seq = ?"
-
-
-def parsed(text: str | None) -> Json:
-    """JSON text as a value."""
-    return None if text is None else json.loads(text)

@@ -4,13 +4,15 @@ Statuses go along the tables of `model/states.py`, a version counts every change
 only by a report, an undo, the end of its lease, or the end of its run.
 """
 
+import json
 from collections.abc import Iterable, Mapping
 from enum import StrEnum
-from typing import NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import apsw
 import msgspec
 
+from assay.model.activity import Activity
 from assay.model.decision import Decision
 from assay.model.states import (
     ACTIVITY_TRANSITIONS,
@@ -23,6 +25,8 @@ from assay.model.states import (
 from assay.model.task import TaskKind
 from tests.faults.simulation.invariants import check_rows
 from tests.faults.simulation.trace import Broken
+from tests.support.http import Json
+from tests.support.runs import Event
 
 Status = TypeVar("Status", bound=StrEnum)
 
@@ -75,9 +79,8 @@ def reachable(table: Mapping[Status, frozenset[Status]]) -> dict[str, set[str]]:
     """For each status what one batch, which may hold many operations, can make of it."""
     reach = {str(status): {str(status), *map(str, after)} for status, after in table.items()}
     for _ in table:
-        for ways in reach.values():
-            for status in tuple(ways):
-                ways |= reach[status]
+        for status, ways in reach.items():
+            reach[status] = ways.union(*(reach[way] for way in ways))
     return reach
 
 
@@ -107,6 +110,17 @@ class Rows:
         """The run of that id."""
         no = self.run_nos.get(workflow_id)
         return None if no is None else self.runs[no]
+
+    def history(self, run_no: int) -> list[Event]:
+        """What a worker gets to see of a run."""
+        found = self.connection.execute(HISTORY, (run_no,))
+        return [Event(seq, kind, parsed(text), at) for seq, kind, text, at in found]
+
+    def input(self, activity: Activity) -> Json:
+        """What an activity is to work on."""
+        scheduled = (activity.run_no, activity.scheduled_seq)
+        [(text,)] = self.connection.execute(SCHEDULED, scheduled).fetchall()
+        return parsed(parsed(str(text))["input"])
 
     def committed(self, decision: Decision) -> dict[int, int | None]:
         """Read what the commit touched; the claims before it come back, by number of their row."""
@@ -236,9 +250,20 @@ class Rows:
 
     def _read(
         self, table: str, columns: tuple[str, ...], nos: Iterable[int]
-    ) -> list[tuple[object, ...]]:
+    ) -> list[tuple[Any, ...]]:
         wanted = msgspec.json.encode(sorted(nos)).decode()
         if wanted == "[]":
             return []
-        text = f"SELECT {', '.join(columns)} FROM {table} WHERE no IN (SELECT value FROM json_each(?1))"
+        some = "IN (SELECT value FROM json_each(?1))"
+        text = f"SELECT {', '.join(columns)} FROM {table} WHERE no {some}"
         return self.connection.execute(text, (wanted,)).fetchall()
+
+
+HISTORY = """SELECT seq, type, payload, at FROM event
+             WHERE run_no = ? AND voided_by IS NULL ORDER BY seq"""
+SCHEDULED = "SELECT payload FROM event WHERE run_no = ? AND seq = ?"
+
+
+def parsed(text: str | None) -> Json:
+    """JSON text as a value."""
+    return None if text is None else json.loads(text)

@@ -1,6 +1,7 @@
 """Workers: they poll, replay, work, send heartbeats, are slow or wrong, and die holding tasks."""
 
 import json
+from functools import partial
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
@@ -24,9 +25,10 @@ from assay.model.operations import (
 from assay.model.task import TaskKind
 from assay.model.worker import Worker as RegisteredWorker
 from assay.store.port import Look
+from tests.faults.simulation.contexts import QUEUES, ActivityFailed, work
 from tests.faults.simulation.machine import Machine
 from tests.faults.simulation.network import Task
-from tests.faults.simulation.programs import QUEUES, ActivityFailed, answer, work
+from tests.faults.simulation.replays import answer
 from tests.faults.simulation.schedule import MILLI, SECOND, Action
 
 if TYPE_CHECKING:
@@ -52,9 +54,11 @@ class Worker:
         """Register, open all lanes, and say from time to time what is in work."""
         now = self.world.schedule.clock
         me = RegisteredWorker(self.name, "main", self.name, QUEUES[0], None, None, 2, 2, now, now)
-        self.world.network.call(self._machine(), (RegisterWorker(me),), lambda _: None, repeatable=False)
+        self.world.network.call(
+            self._machine(), (RegisterWorker(me),), lambda _: None, repeatable=False
+        )
         for at, kind in enumerate(LANES):
-            self._after(at * MILLI, "opens a lane", lambda kind=kind: self._poll(kind))  # type: ignore[misc] # bound now
+            self._after(at * MILLI, "opens a lane", partial(self._poll, kind))
         self._renew()
 
     def die(self) -> None:
@@ -198,9 +202,7 @@ class Worker:
             repeatable=fence.token is not None,
         )
 
-    def _reported(
-        self, report: Operation, fence: Fence, tries: int, answer: Answer | None
-    ) -> None:
+    def _reported(self, report: Operation, fence: Fence, tries: int, answer: Answer | None) -> None:
         if not self.alive:
             return
         if tries and fence.token is not None and is_doubtful(answer):

@@ -1,13 +1,14 @@
 """Everything together: one seed, one story, from its first start to the end of its last run."""
 
+from functools import partial
 from random import Random
+
+from msgspec.json import encode
 
 from assay.core.decide import Rules
 from assay.model.states import RunStatus
-from assay.store.port import Batch, Committed, CommitOutcome, Look, Refused, Stale
+from assay.store.port import Batch, CommitOutcome, Committed, Look, Refused, Stale
 from assay.store.sqlite.store import SqliteStore
-from msgspec.json import encode
-
 from tests.faults.simulation.clients import Clients
 from tests.faults.simulation.endings import check_endings
 from tests.faults.simulation.faults import PROFILES, Faults, small_bounds
@@ -52,7 +53,8 @@ class World:
         self.over = False
         self.machines = [
             Machine(self, name, self.dice.randrange(self.faults.profile.skew + 1))
-            for name in ("A",) if self.exclusive
+            for name in ("A",)
+            if self.exclusive
         ] or [
             Machine(self, name, self.dice.randrange(self.faults.profile.skew + 1))
             for name in ("A", "B")
@@ -69,7 +71,9 @@ class World:
         for _ in range(WORKERS):
             self.hire()
         if self.faults.profile.leap_secs:
-            self.schedule.after(self.faults.pause(self.faults.profile.leap_secs), "leap", self._leap)
+            self.schedule.after(
+                self.faults.pause(self.faults.profile.leap_secs), "leap", self._leap
+            )
         self.clients.act()
         self.schedule.run(self.clients.ends_at)
         self.faults.end()
@@ -156,9 +160,8 @@ class World:
         for machine in self.machines:
             if machine is source or self.faults.strike(self.faults.profile.hint_lost):
                 continue
-            self.schedule.soon(
-                f"{machine.name} hears of work", lambda to=machine: deliver(to, looks), SECOND // 5
-            )
+            label = f"{machine.name} hears of work"
+            self.schedule.soon(label, partial(deliver, machine, looks), SECOND // 5)
 
     # -- the end ---------------------------------------------------------------------------------
 
@@ -194,5 +197,3 @@ def simulate(seed: int, mode: str, *, loud: bool = False) -> Trace:
     finally:
         world.store.close_now()
     return world.trace
-
-

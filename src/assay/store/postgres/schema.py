@@ -68,10 +68,12 @@ async def migrate(session: Session) -> None:
         await session.execute(
             f"SELECT pg_advisory_xact_lock({MIGRATING})", timeout=LONG_STATEMENT_SECS
         )
-        await session.execute(
-            "CREATE TABLE IF NOT EXISTS schema_version (version bigint PRIMARY KEY,"
-            " name text NOT NULL, checksum text NOT NULL)"
-        )
+        # Not IF NOT EXISTS: once the tables are there, a start needs no right to create any.
+        if await session.fetchval("SELECT to_regclass('schema_version') IS NULL"):
+            await session.execute(
+                "CREATE TABLE schema_version (version bigint PRIMARY KEY,"
+                " name text NOT NULL, checksum text NOT NULL)"
+            )
         rows = await session.fetch("SELECT version, checksum FROM schema_version ORDER BY version")
         applied: dict[int, str] = {row[0]: row[1] for row in rows}
         for migration in missing_migrations("postgres", applied):
