@@ -98,10 +98,15 @@ class BatchInHand:
             missing.update(dict.fromkeys(gap.keys))
             return _UNDECIDED
         if shared and (isinstance(outcome, (Refusal, Heard)) or not draft.changed_since(mark)):
-            for no in view.touched - view.fresh:
-                self._parts.index.cases.forget(no)
-                missing[Key(Need.RUN, no)] = None
+            for no in view.touched.copy():
+                self._doubt(no, missing)
         return outcome
+
+    def _doubt(self, run_no: int, missing: dict[Key, None]) -> None:
+        """What is kept of a run says no; others may have changed it, so the rows decide."""
+        if not self._parts.exclusive and run_no not in self._view.fresh:
+            self._parts.index.cases.forget(run_no)
+            missing[Key(Need.RUN, run_no)] = None
 
     # -- handing over ----------------------------------------------------------------------------
 
@@ -143,10 +148,14 @@ class BatchInHand:
                 run = draft.run(no)
                 if run is not None and is_run_claimable(run, self.now):
                     self._grant_run(draft, look, run)
+                elif no not in draft.runs:
+                    self._doubt(no, missing)
             else:
                 activity = draft.activities.get(no)
                 if activity is not None and is_activity_claimable(activity, self.now):
                     self._grant_activity(draft, look, activity)
+                elif activity is not None and no not in draft.activities.rows:
+                    self._doubt(activity.run_no, missing)
         except Missing as gap:
             draft.roll_back(mark)
             missing.update(dict.fromkeys(gap.keys))

@@ -15,7 +15,7 @@ from assay.model.operations import Operation, Outcome, Start, SubmitCommands
 from assay.model.run import Run
 from assay.model.task import TaskKind
 from assay.model.time import MICROS
-from assay.store.port import Batch, Committed, CommitOutcome, Look
+from assay.store.port import Batch, CommitOutcome, Committed, Look
 from assay.store.sqlite.store import SqliteStore
 
 LEASE = 30 * MICROS
