@@ -65,6 +65,7 @@ def an_activity(no: int, run_no: int, seq: int = 1, **fields: Any) -> Activity:
         status=ActivityStatus.PENDING,
         policy=RetryPolicy(),
         scheduled_seq=2,
+        wanted_seq=2,
         scheduled_at=NOW,
     )
     return replace(basis, **fields)

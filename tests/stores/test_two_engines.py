@@ -44,14 +44,14 @@ async def engines(place: Place, count: int = 2) -> AsyncIterator[list[Runner]]:
 
 async def schedule(runner: Runner, id: str, count: int) -> list[int]:
     """Start a run whose first task schedules activities; claim them all."""
-    await runner.perform(Start("order", id))
-    assert await runner.poll(WORKFLOWS, "default", "w", 5)
+    await runner.perform(Start("order", id, queue=id))
+    assert await runner.poll(WORKFLOWS, id, "w", 5)
     commands = tuple(
-        ScheduleActivity(seq, "charge", "default", None, RetryPolicy())
+        ScheduleActivity(seq, "charge", id, None, RetryPolicy())
         for seq in range(1, count + 1)
     )
     await runner.perform(SubmitCommands(id, "w", commands))
-    claimed = [await runner.poll(ACTIVITIES, "default", "w", 5) for _ in range(count)]
+    claimed = [await runner.poll(ACTIVITIES, id, "w", 5) for _ in range(count)]
     return [grant.claim.no for grant in claimed if grant is not None]
 
 

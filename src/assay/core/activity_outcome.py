@@ -116,7 +116,7 @@ def held_activity(draft: Draft, no: int, fence: Fence) -> tuple[Activity, Run]:
 def is_unwanted(run: Run, activity: Activity) -> bool:
     """The run is over, or cancel was requested since the activity was scheduled."""
     asked = run.cancel_seq
-    return not run.is_open or (asked is not None and asked > activity.scheduled_seq)
+    return not run.is_open or (asked is not None and asked > activity.wanted_seq)
 
 
 def pending_again(activity: Activity) -> Activity:

@@ -1,6 +1,6 @@
 """A cancel request: the run is asked to stop, and every run below it.
 
-Up to `CASCADE_AT_ONCE` runs on `LEVELS_AT_ONCE` levels are asked in one decision. A run whose
+Up to `CASCADE_AT_ONCE` runs are asked in one batch, on `LEVELS_AT_ONCE` levels. A run whose
 children are still to be asked carries the request's payload in `cascade`; that is a deadline which
 is due at once, so the rest follows durably, in steps of the same size
 (tests/unit/core/test_cancel.py).
@@ -14,14 +14,14 @@ from assay.core.claim import offer_at_once
 from assay.core.close_run import close_run, silence
 from assay.core.draft import Draft
 from assay.core.payload import payload
-from assay.core.view import look_at_all
+from assay.core.view import CHILDREN_AT_ONCE, Missing, look_at_all
 from assay.errors import NotFound
 from assay.model.events import EventType
 from assay.model.operations import DONE, Cancel, Done
 from assay.model.run import Run
 from assay.model.states import RunStatus
 
-CASCADE_AT_ONCE = 1000
+CASCADE_AT_ONCE = CHILDREN_AT_ONCE - 1
 LEVELS_AT_ONCE = 16
 
 
@@ -40,40 +40,42 @@ def cancel(draft: Draft, operation: Cancel) -> Done:
 
 
 def continue_cascade(draft: Draft, run: Run) -> None:
-    """The part of a cascade that did not fit into the decision before."""
+    """The part of a cascade that did not fit into the batch before."""
     text = run.cascade
-    if text is not None:
+    if text is not None and draft.cascaded < CASCADE_AT_ONCE:
         draft.put(replace(run, cascade=None))
         cascade(draft, run.no, text)
 
 
 def cascade(draft: Draft, run_no: int, text: str) -> None:
-    """Ask everything below a run, level by level, as far as one decision goes."""
-    asked, level = 0, [run_no]
+    """Ask everything below a run, level by level, as far as one batch goes."""
+    level = [run_no]
     for _ in range(LEVELS_AT_ONCE):
-        children = _children_of(draft, level)
-        if not children:
+        below: list[int] = []
+        for at in range(len(level)):
+            if not _ask_children(draft, level[at:], below, text):
+                _leave_for_later(draft, [*level[at:], *below], text)
+                return
+        if not below:
             return
-        if asked + len(children) > CASCADE_AT_ONCE:
-            for child in children[: CASCADE_AT_ONCE - asked]:
-                _ask(draft, child, text)
-            _leave_for_later(draft, level, text)
-            _leave_for_later(
-                draft, [child.no for child in children[: CASCADE_AT_ONCE - asked]], text
-            )
-            return
-        for child in children:
-            _ask(draft, child, text)
-        asked += len(children)
-        level = [child.no for child in children]
+        level = below
     _leave_for_later(draft, level, text)
 
 
-def _children_of(draft: Draft, parents: list[int]) -> list[Run]:
-    """Open children nobody asked yet, of a whole level at once."""
-    look_at_all(partial(draft.open_children, no) for no in parents)
-    children = (child for no in parents for child in draft.open_children(no))
-    return [child for child in children if child.cancel_seq is None]
+def _ask_children(draft: Draft, parents: list[int], below: list[int], text: str) -> bool:
+    """Ask the children of the first of these; False when this batch has asked enough."""
+    try:
+        children, whole = draft.unasked_children(parents[0])
+    except Missing:
+        look_at_all(partial(draft.unasked_children, no) for no in parents)
+        raise
+    for child in children:
+        if draft.cascaded == CASCADE_AT_ONCE:
+            return False
+        draft.cascaded += 1
+        _ask(draft, child, text)
+        below.append(child.no)
+    return whole
 
 
 def _ask(draft: Draft, run: Run, text: str) -> None:

@@ -5,6 +5,7 @@ under it counts. `claim_until` says until when nobody else may claim; on an open
 once the lease has expired, so that the last claimer's report still counts until somebody claims.
 """
 
+import msgspec
 from msgspec.structs import replace
 
 from assay.core.backoff import EXPIRED_LONGEST_SECS, REFUSED_LONGEST_SECS, blocked_delay
@@ -16,10 +17,14 @@ from assay.model.task import Claim, TaskKind
 from assay.model.time import micros
 
 EXPIRIES_BEFORE_BLOCKED = 3
+CLAIMERS_KEPT = 10
 EXPIRED_TEXT = (
     "the workflow task was claimed {} times in a row and never answered: "
     "does its handler end the worker?"
 )
+
+
+_decoder = msgspec.json.Decoder(list[str])
 
 
 def offer(run: Run, now: int) -> Run:
@@ -50,7 +55,7 @@ def claim_run(draft: Draft, run: Run, worker_id: str, lease: int) -> Claim:
             run,
             status=RunStatus.RUNNING,
             updated_at=now if begins else run.updated_at,
-            reclaimed=run.claim_token is not None and run.claimed_by == worker_id,
+            expired_claimers=_expired_claimers(run),
             claim_token=token,
             claimed_by=worker_id,
             claim_until=now + lease,
@@ -64,7 +69,7 @@ def claim_run(draft: Draft, run: Run, worker_id: str, lease: int) -> Claim:
 
 def close_claim(run: Run) -> Run:
     """No claim is open any more."""
-    return replace(run, claim_token=None, claim_until=None, claimed_ready_at=None, reclaimed=False)
+    return replace(run, claim_token=None, claim_until=None, claimed_ready_at=None)
 
 
 def undo_run_claim(draft: Draft, run: Run) -> None:
@@ -92,6 +97,8 @@ def expire_run_claim(draft: Draft, run: Run) -> None:
         ready_at = now + blocked_delay(since, EXPIRED_LONGEST_SECS)
     elif blocked is not None:
         ready_at = now + blocked_delay(failures, REFUSED_LONGEST_SECS)
+    if _was_cancelled_meanwhile(run):
+        ready_at = now
     draft.put(replace(run, claim_until=None, attempt=failures, blocked=blocked, ready_at=ready_at))
 
 
@@ -99,6 +106,8 @@ def block_run(draft: Draft, run: Run, why: str) -> None:
     """The batch was refused as non-deterministic: the claim closes, the run is offered later."""
     failures = run.attempt + 1
     ready_at = draft.now + blocked_delay(failures, REFUSED_LONGEST_SECS)
+    if _was_cancelled_meanwhile(run):
+        ready_at = draft.now
     draft.put(replace(close_claim(run), attempt=failures, blocked=why, ready_at=ready_at))
 
 
@@ -137,6 +146,25 @@ def attempt_deadline(activity: Activity, started_at: int, last_heartbeat: int | 
         return deadline
     heard = started_at if last_heartbeat is None else last_heartbeat
     return min(deadline, heard + micros(policy.heartbeat_timeout_secs))
+
+
+def may_answer_older_claim(run: Run) -> bool:
+    """The claimer held this run before, and that lease expired without an answer."""
+    past = run.expired_claimers
+    return past is not None and run.claimed_by in _decoder.decode(past)
+
+
+def _expired_claimers(run: Run) -> str | None:
+    if run.claim_token is None or run.claimed_by is None:
+        return run.expired_claimers
+    past = [] if run.expired_claimers is None else _decoder.decode(run.expired_claimers)
+    past = [*(name for name in past if name != run.claimed_by), run.claimed_by]
+    return msgspec.json.encode(past[-CLAIMERS_KEPT:]).decode()
+
+
+def _was_cancelled_meanwhile(run: Run) -> bool:
+    """A cancel request since the claim: no back-off holds it up."""
+    return run.cancel_seq is not None and run.cancel_seq > run.claim_seq
 
 
 def _is_expiry(blocked: str) -> bool:

@@ -57,6 +57,9 @@ class Draft:
         self.inputs: dict[int, str | None] = {}
         self._opened: dict[str, int] = {}
         self._born: set[int] = set()
+        self._children: dict[int, list[int]] = {}
+        # Runs that cancel requests of this batch have reached from above (see cancel.py).
+        self.cascaded = 0
         self._journal: Journal = []
         self.activities: Layer[Activity] = Layer(view.activities, self._born, self._journal)
         self.timers: Layer[Timer] = Layer(view.timers, self._born, self._journal)
@@ -74,12 +77,15 @@ class Draft:
         run = self.view.run_by_id(workflow_id)
         return None if run is None else self.runs.get(run.no, run)
 
-    def open_children(self, run_no: int) -> list[Run]:
-        """Children of a run that have not ended, oldest first."""
-        nos = set() if run_no in self._born else set(self.view.open_children(run_no))
-        nos.update(no for no in self._born if self._is_child(no, run_no))
-        found = (self.run(no) for no in sorted(nos))
-        return [child for child in found if child is not None and child.is_open]
+    def unasked_children(self, run_no: int) -> tuple[list[Run], bool]:
+        """Children that have not ended and were not asked to, oldest first; and whether all."""
+        nos, whole = self._children.get(run_no, []), True
+        if run_no not in self._born:
+            before = self.view.open_children(run_no)
+            nos, whole = [*before.nos, *nos], before.whole
+        found = [self.run(no) for no in nos]
+        unasked = (run for run in found if run is not None and run.cancel_seq is None)
+        return [run for run in unasked if run.is_open], whole
 
     def result_of(self, run: Run) -> str | None:
         """The result of a run that has completed, perhaps in this very batch."""
@@ -100,6 +106,8 @@ class Draft:
         """Keep a run that did not exist before."""
         self._opened[run.id] = run.no
         self._born.add(run.no)
+        if run.parent_no is not None:
+            self._children.setdefault(run.parent_no, []).append(run.no)
         return self.put(run)
 
     def put(self, run: Run) -> Run:
@@ -150,10 +158,6 @@ class Draft:
     def _change(self, run: Run) -> Change[Run]:
         before = None if run.no in self._born else self.view.run(run.no)
         return Change(before, run if before is None else replace(run, ver=before.ver + 1))
-
-    def _is_child(self, no: int, parent_no: int) -> bool:
-        run = self.runs.get(no)
-        return run is not None and run.parent_no == parent_no
 
 
 def _tells(event: Event, child_id: str) -> bool:

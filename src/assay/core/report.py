@@ -4,7 +4,13 @@ from functools import partial
 
 from msgspec.structs import replace
 
-from assay.core.claim import close_claim, offer, renew_run_claim, undo_run_claim
+from assay.core.claim import (
+    close_claim,
+    may_answer_older_claim,
+    offer,
+    renew_run_claim,
+    undo_run_claim,
+)
 from assay.core.commands import NOT_AFTER_CANCEL, apply_command, first_look
 from assay.core.draft import Draft
 from assay.core.view import look_at_all
@@ -24,8 +30,12 @@ from assay.model.run import Run
 def submit_commands(draft: Draft, operation: SubmitCommands) -> Done:
     """Apply a batch in order, then release the claim: all of it, or nothing."""
     run = held_run(draft, operation.id, operation.worker_id, operation.lease)
-    may_have_missed = run.reclaimed and operation.lease is None
-    no, stale = run.no, run.cancel_seq is not None and run.claim_seq < run.cancel_seq
+    may_have_missed = operation.lease is None and may_answer_older_claim(run)
+    stale = run.cancel_seq is not None and run.claim_seq < run.cancel_seq
+    # The mark of an expired lease is not news: this batch answers all there was to answer.
+    had_news = run.claim_until is not None or run.last_seq > run.claim_seq
+    marked = run.ready_at is not None and had_news
+    run = replace(run, ready_at=min(run.ready_at or 0, draft.now) if marked else None)
     look_at_all(read for command in operation.commands if (read := first_look(draft, run, command)))
     for command in operation.commands:
         if stale and isinstance(command, NOT_AFTER_CANCEL):
@@ -33,8 +43,7 @@ def submit_commands(draft: Draft, operation: SubmitCommands) -> Done:
         run = apply_command(draft, run, command)
         if not run.is_open:
             return DONE
-    run = _current(draft, no)
-    released = replace(close_claim(run), attempt=0, blocked=None)
+    released = replace(close_claim(run), attempt=0, blocked=None, expired_claimers=None)
     draft.put(offer(released, draft.now) if may_have_missed else released)
     return DONE
 
@@ -80,11 +89,4 @@ def held_run(draft: Draft, workflow_id: str, worker_id: str, lease: str | None) 
         raise Conflict(f"worker {worker_id} holds no lease on workflow {workflow_id}")
     if lease is not None and lease != claim_token(run.claim_token):
         raise Conflict(f"lease {lease} on workflow {workflow_id} is over")
-    return run
-
-
-def _current(draft: Draft, no: int) -> Run:
-    run = draft.run(no)
-    if run is None:
-        raise NotFound(f"not found: workflow number {no}")
     return run

@@ -49,6 +49,8 @@ _decoder = msgspec.json.Decoder(_Numbered)
 def retry(draft: Draft, operation: Retry) -> Retried:
     """Set a failed run going again at its failed activity of the highest seq."""
     run = _retriable(draft, operation.id)
+    if run.no in draft.runs:
+        raise Conflict(f"workflow {operation.id} is being changed by the same request; ask again")
     whole = draft.view.whole_run(run.no)
     failed = [row for row in whole.activities if row.status is ActivityStatus.FAILED]
     if not failed:
@@ -73,7 +75,7 @@ def retry(draft: Draft, operation: Retry) -> Retried:
     draft.voided.append(Voided(run.no, tuple(sorted(voided)), run.last_seq))
     for row in later:
         draft.activities.drop(row)
-    activity = draft.activities.put(_anew(target, draft.now))
+    activity = draft.activities.put(_anew(target, run.last_seq, draft.now))
     run = _reopened(draft, run, target.seq)
     run = _restore_timers(draft, run, whole, voided, failed_seq)
     run = _restore_activities(draft, run, whole, target.seq)
@@ -122,10 +124,11 @@ def _number(event: Event) -> _Numbered:
     return _decoder.decode(event.payload or "{}")
 
 
-def _anew(target: Activity, now: int) -> Activity:
+def _anew(target: Activity, wanted_seq: int, now: int) -> Activity:
     return replace(
         pending_again(target),
         attempt=1,
+        wanted_seq=wanted_seq,
         scheduled_at=now,
         ready_at=now,
         outcome_seq=None,
@@ -182,6 +185,7 @@ def _restore_activities(draft: Draft, run: Run, whole: WholeRun, target_seq: int
             draft.activities.put(
                 replace(
                     pending_again(row),
+                    wanted_seq=run.last_seq,
                     scheduled_at=draft.now,
                     ready_at=draft.now,
                     completed_at=None,

@@ -16,6 +16,9 @@ from assay.model.events import Event
 from assay.model.run import Run
 from assay.model.timer import Timer
 
+# So many open children are read at once, whoever's they are.
+CHILDREN_AT_ONCE = 1001
+
 
 class Need(Enum):
     """The ways rows are asked for; each is one set-based query."""
@@ -62,6 +65,13 @@ def look_at_all(reads: Iterable[Callable[[], object]]) -> None:
         raise Missing(*missing)
 
 
+class OpenChildren(Struct, frozen=True, gc=False):
+    """Children of a run that have not ended and were not asked to; `whole`: these are all."""
+
+    nos: tuple[int, ...]
+    whole: bool
+
+
 class WholeRun(Struct, frozen=True, gc=False):
     """Everything of one run, for the rare decision that looks at all of it."""
 
@@ -105,8 +115,8 @@ class View(Protocol):
     def run_by_id(self, workflow_id: str) -> Run | None:
         """The run of that id, None if the id is free."""
 
-    def open_children(self, run_no: int) -> tuple[int, ...]:
-        """Numbers of the children that have not ended."""
+    def open_children(self, run_no: int) -> OpenChildren:
+        """Children that have not ended and were not asked to, or the first of many."""
 
     def payload(self, run_no: int, seq: int) -> str | None:
         """What an event of a run holds."""

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import TypeVar
 
-from assay.core.view import Key, Missing, Need, WholeRun
+from assay.core.view import Key, Missing, Need, OpenChildren, WholeRun
 from assay.engine.cases import Cases, CaseShelf
 from assay.engine.numbers import Stock
 from assay.model.activity import Activity
@@ -26,7 +26,7 @@ class AtHand:
         self.absent_ids: set[str] = set()
         self._absent_runs: set[int] = set()
         self._namespaces: dict[str, bool] = {"main": True}
-        self._open_children: dict[int, tuple[int, ...]] = {}
+        self._open_children: dict[int, OpenChildren] = {}
         self._payloads: dict[tuple[int, int], str | None] = {}
         self._told_children: dict[int, frozenset[str]] = {}
         self._whole_runs: dict[int, WholeRun] = {}
@@ -66,7 +66,7 @@ class AtHand:
             return None
         raise Missing(Key(Need.RUN_BY_ID, workflow_id))
 
-    def open_children(self, run_no: int) -> tuple[int, ...]:
+    def open_children(self, run_no: int) -> OpenChildren:
         """Children that have not ended: never kept, always read."""
         return _known(self._open_children, run_no, Need.OPEN_CHILDREN)
 

@@ -1,5 +1,6 @@
 """The batch in hand: operations decided in order, then tasks handed to who waits."""
 
+from collections.abc import Sequence
 from contextlib import suppress
 from enum import Enum
 
@@ -14,7 +15,7 @@ from assay.core.draft import Draft
 from assay.core.due import activity_due_at, run_due_at, timer_due_at
 from assay.core.view import Key, Missing, Need
 from assay.engine.at_hand import AtHand
-from assay.engine.limits import PASSES_PER_BATCH, RETRY_DUE_AFTER, SWEEP_EVERY
+from assay.engine.limits import PASSES_PER_BATCH, RETRY_DUE_AFTER, SWEEP_EVERY, WINDOW_TASKS
 from assay.engine.parts import Parts
 from assay.engine.requests import LoadStep, Request
 from assay.engine.wants import Grant, Want
@@ -24,7 +25,7 @@ from assay.model.decision import Decision
 from assay.model.operations import Due, DueKind, Heard, Operation, Outcome
 from assay.model.run import Run
 from assay.model.task import TaskKind
-from assay.store.port import ActivityView, Loaded, Look
+from assay.store.port import ActivityView, Loaded, Look, Ready
 
 
 class Verdict(Enum):
@@ -49,6 +50,8 @@ class BatchInHand:
         self._dues = dues
         self._outcomes: list[list[Outcome | AssayError]] = []
         self._unserved: dict[Look, None] = {}
+        self._looked: set[Look] = set()
+        self._arrivals = 0
         self._taken: list[tuple[Look, int, int]] = []
         self._view = AtHand(parts.index.cases, parts.stock)
         self._lock = False
@@ -65,6 +68,7 @@ class BatchInHand:
         if self._passes > PASSES_PER_BATCH:
             raise AssertionError(f"a batch never gets the rows it needs: {self._keys}")
         parts = self._parts
+        parts.stock.rewind()
         draft = self._draft = Draft(self._view, self.now, parts.stock)
         missing: dict[Key, None] = {}
         self._outcomes = [
@@ -80,9 +84,12 @@ class BatchInHand:
         self.decision = draft.seal()
         return Verdict.NOTHING_TO_WRITE if self.decision.is_empty else Verdict.TO_COMMIT
 
-    def absorb_load(self, loaded: Loaded) -> None:
+    def absorb_load(self, loaded: Loaded, ready: Sequence[tuple[Look, list[Ready]]]) -> None:
         """Rows that were asked for are here."""
         self._view.absorb(self._keys, loaded)
+        for look, found in ready:
+            self._parts.index.load_ready(look, found, WINDOW_TASKS, self.now)
+            self._looked.add(look)
 
     def _one(
         self, draft: Draft, operation: Operation, missing: dict[Key, None]
@@ -115,6 +122,7 @@ class BatchInHand:
         wants = self._parts.wants
         self._unserved.update(wants.unserved)
         wants.unserved.clear()
+        self._arrivals = wants.arrivals
         looks = [look for look in self._unserved if self._serve(draft, look, missing)]
         if len(wants):
             self._offer_changed(draft, missing)
@@ -122,9 +130,11 @@ class BatchInHand:
 
     def _serve(self, draft: Draft, look: Look, missing: dict[Key, None]) -> bool:
         """From the window to the waiting. True: the window does not know enough."""
-        parts = self._parts
+        parts, asked = self._parts, len(missing)
         window = parts.index.windows.of(look)
         while parts.wants.first(look) is not None:
+            if len(missing) - asked >= parts.wants.count(look):
+                return False  # rows for all of them are on their way
             ready_at = window.next_at()
             no = window.take(self.now)
             if no is None or ready_at is None:
@@ -134,12 +144,13 @@ class BatchInHand:
         return False
 
     def _knows_all(self, look: Look) -> bool:
+        """A window that holds only tasks of later holds the earliest: none is ready now."""
         window = self._parts.index.windows.of(look)
-        if window.looked_at == self.now:
+        if look in self._looked:
             return True
-        if not window.whole:
+        if not self._parts.exclusive and window.looked_at <= self.now - SWEEP_EVERY:
             return False
-        return self._parts.exclusive or window.looked_at > self.now - SWEEP_EVERY
+        return window.whole or window.next_at() is not None
 
     def _try(self, draft: Draft, look: Look, no: int, missing: dict[Key, None]) -> None:
         mark = draft.mark()
@@ -217,10 +228,11 @@ class BatchInHand:
             request.answer(outcomes)
         wants = self._parts.wants
         for look in self._unserved:
-            for want in wants.unheld(look):
+            for want in wants.unheld(look, self._arrivals):
                 wants.withdraw(want)
                 want.answer(None)
-            if wants.count(look) and not self._parts.index.windows.of(look).whole:
+            window = self._parts.index.windows.of(look)
+            if wants.count(look) and not window.whole and window.next_at() is None:
                 wants.unserved[look] = None
 
     def rearm(self) -> None:
@@ -247,9 +259,24 @@ class BatchInHand:
                 return None if timer is None else timer_due_at(timer)
 
     def answer_all(self, error: AssayError) -> None:
-        """Nobody got anything."""
+        """Nobody got anything. Held polls wait on, and their queues are looked at again."""
         for request in self._requests:
             request.answer([error] * len(request.operations))
+        for look in self._unserved:
+            for want in self._parts.wants.unheld(look, self._arrivals):
+                self._parts.wants.withdraw(want)
+                want.answer(error)
+            self._parts.wants.unserved[look] = None
+
+    def tidy(self) -> None:
+        """The batch is over: its numbers are used up, runs that had ended are not kept."""
+        self._parts.stock.keep()
+        self._parts.index.cases.tidy(self._view.fresh)
+
+    def let_go(self) -> None:
+        """The engine stops: who was to get a task and does not is not to wait on."""
+        for want, _ in self.grants:
+            want.expired = True
 
     def put_back_deadlines(self) -> None:
         """What was due still is."""
@@ -261,24 +288,33 @@ class BatchInHand:
         """More than one request, or requests beside deadlines."""
         return len(self._requests) + len(self._dues) > 1
 
-    def split(self) -> list[Request]:
-        """Keep the first half; the other requests are given back."""
+    def split(self, dues_after: int = 0) -> list[Request]:
+        """Keep the first half; the other requests, and deadlines, are given back.
+
+        Requests come before deadlines: somebody waits for them, and a deadline that cannot be
+        decided must not take them with it again and again.
+        """
         if self._dues and self._requests:
-            back, self._requests = self._requests, []
-            return back
-        half = max(1, (len(self._requests) + len(self._dues)) // 2)
+            self._give_back_dues(0, dues_after)
+            return []
+        self._give_back_dues((len(self._dues) + 1) // 2, dues_after)
+        half = (len(self._requests) + 1) // 2
         back, self._requests = self._requests[half:], self._requests[:half]
-        for due in self._dues[half:]:
-            self._parts.index.deadlines.set(due.kind, due.no, self.now)
-        self._dues = self._dues[:half]
         return back
 
+    def _give_back_dues(self, kept: int, after: int) -> None:
+        for due in self._dues[kept:]:
+            self._parts.index.deadlines.set(due.kind, due.no, self.now + after)
+        self._dues = self._dues[:kept]
+
     def begin_anew(self, *, lock: bool) -> None:
-        """The rows have moved: forget what was loaded and decide again."""
+        """Forget what was loaded and decide again; windows of a shared store are in doubt."""
         self.take_back()
         self._view = AtHand(self._parts.index.cases, self._parts.stock)
         self._lock = lock
-        self._parts.index.windows.clear()
+        self._looked.clear()
+        if not self._parts.exclusive:
+            self._parts.index.windows.doubt()
 
 
 def _view(draft: Draft, activity: Activity) -> ActivityView | None:

@@ -5,6 +5,7 @@ when somebody needs it, and kept for the batch only.
 """
 
 from collections.abc import Callable, Iterable
+from itertools import islice
 from typing import Generic
 
 from assay.core.view import Key, Missing, Need, Row
@@ -79,6 +80,13 @@ class Cases:
             run = run_change.after
             if run is not None and not run.is_open:
                 self.forget(run.no)
+
+    def tidy(self, loaded: Iterable[int]) -> None:
+        """After a batch: runs that had ended were loaded for it alone, and the bound holds."""
+        for no in loaded:
+            case = self.by_no.get(no)
+            if case is not None and not case.run.is_open:
+                self.forget(no)
         self._shrink()
 
     def clear(self) -> None:
@@ -111,10 +119,10 @@ class Cases:
             self.timers.pop(row.no, None)
 
     def _shrink(self) -> None:
-        if len(self.by_no) <= CACHED_RUNS:
-            return
-        for no in list(self.by_no)[: CACHED_RUNS // 10]:
-            self.forget(no)
+        excess = len(self.by_no) - CACHED_RUNS
+        if excess > 0:
+            for no in list(islice(self.by_no, excess + CACHED_RUNS // 10)):
+                self.forget(no)
 
 
 class CaseShelf(Generic[Row]):

@@ -1,9 +1,13 @@
 """The one place that reads the clock. It never steps back, over restarts too."""
 
+import logging
 import time
 from collections.abc import Callable
 
+from assay.model.time import MICROS
+
 Clock = Callable[[], int]
+log = logging.getLogger("assay.engine")
 
 
 def wall_clock() -> int:
@@ -11,21 +15,36 @@ def wall_clock() -> int:
     return time.time_ns() // 1000
 
 
+def running_clock() -> int:
+    """Microseconds since some moment; nobody sets this clock."""
+    return time.monotonic_ns() // 1000
+
+
 class SteadyClock:
     """A clock that never shows less than it has shown, nor less than the store has seen.
 
-    `offset` takes it to the store's own clock, so that instances on skewed hosts agree.
+    Where the host's clock is behind that (somebody set it back), time goes on from there at the
+    pace of the running clock. `offset` takes the host's clock to the store's own, so that instances
+    on skewed hosts agree.
     """
 
-    def __init__(self, clock: Clock) -> None:
+    def __init__(self, clock: Clock, running: Clock = running_clock) -> None:
         self._clock = clock
-        self._floor = 0
+        self._running = running
+        self._shown = 0
+        self._shown_at = running()
         self.offset = 0
 
     def raise_floor(self, floor: int) -> None:
         """Somebody was there later already."""
-        self._floor = max(self._floor, floor)
+        behind = floor - self()
+        if behind > 0:
+            log.warning("the clock is %.1f s behind the store's latest commit", behind / MICROS)
+            self._shown = floor
 
     def __call__(self) -> int:
-        self._floor = max(self._floor, self._clock() + self.offset)
-        return self._floor
+        at = self._running()
+        elapsed, self._shown_at = at - self._shown_at, at
+        told = self._clock() + self.offset
+        self._shown = told if told >= self._shown else self._shown + elapsed
+        return self._shown

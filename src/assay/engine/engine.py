@@ -17,13 +17,20 @@ from assay.engine.limits import (
     CONFLICTS_BEFORE_SPLIT,
     DEADLINES_PER_BATCH,
     OPERATIONS_PER_BATCH,
-    WINDOW_TASKS,
+    RETRY_DUE_AFTER,
 )
 from assay.engine.parts import Parts
 from assay.engine.requests import CommitStep, LoadStep, Request, SettleStep, Step
 from assay.engine.wants import Grant, Want, WantState
 from assay.errors import AssayError, EngineStopped, StoreFault, StoreUnavailable
-from assay.model.operations import Due, Retry, UndoActivityClaim, UndoWorkflowClaim
+from assay.model.operations import (
+    Due,
+    Operation,
+    Retry,
+    SubmitCommands,
+    UndoActivityClaim,
+    UndoWorkflowClaim,
+)
 from assay.model.task import Claim, TaskKind
 from assay.store.port import (
     Batch,
@@ -82,6 +89,8 @@ class Engine:
     def stop(self) -> None:
         """No new work: held polls are answered empty, what has come in is finished."""
         self.stopped = True
+        if self._hand is not None:
+            self._hand.let_go()
         for want in self.wants.all():
             self.wants.withdraw(want)
             want.answer(None)
@@ -115,10 +124,7 @@ class Engine:
 
     def loaded(self, rows: Loaded, ready: Sequence[tuple[Look, list[Ready]]]) -> Step | None:
         """What a load step asked for is here."""
-        hand = self._in_hand()
-        hand.absorb_load(rows)
-        for look, found in ready:
-            self.index.load_ready(look, found, WINDOW_TASKS, hand.now)
+        self._in_hand().absorb_load(rows, ready)
         return self._decide()
 
     def give_up_batch(self, error: AssayError) -> None:
@@ -126,6 +132,18 @@ class Engine:
         if self._hand is not None:
             self._give_up_hand().answer_all(error)
         self.forget_all()
+
+    def after_defect(self, error: AssayError) -> Step | None:
+        """Something of the batch cannot even be decided: halve it until that stands alone."""
+        hand = self._hand
+        if hand is None:
+            return None
+        if not hand.can_split:
+            self._fail(hand, error)
+            return None
+        self._intake.extendleft(reversed(hand.split(RETRY_DUE_AFTER)))
+        hand.begin_anew(lock=False)
+        return LoadStep((), (), lock=False)
 
     def committed(self, outcome: CommitOutcome) -> Step | None:
         """How the commit of the batch in hand came out."""
@@ -168,9 +186,13 @@ class Engine:
     def hint(self, looks: Iterable[Look] | None) -> None:
         """Another instance made tasks ready on these queues (None: it may have, on any)."""
         by_look = self.index.windows.by_look
-        for look in list(by_look) if looks is None else looks:
+        if looks is None:
+            self.index.windows.doubt()
+            self.wants.look_again()
+            return
+        for look in looks:
             if look in by_look:
-                by_look[look].whole = False
+                by_look[look].doubt()
             if self.wants.count(look):
                 self.wants.unserved[look] = None
 
@@ -197,6 +219,7 @@ class Engine:
         if verdict is Verdict.NOTHING_TO_WRITE:
             self._hand = None
             hand.rearm()
+            hand.tidy()
             hand.answer()
             return None
         self.batches += 1
@@ -206,6 +229,7 @@ class Engine:
         self._hand = None
         hand.rearm()
         self.committed_looks.update(dict.fromkeys(self.index.absorb(hand.decision)))
+        hand.tidy()
         hand.answer()
         for want, grant in hand.grants:
             self._deliver(want, grant)
@@ -233,7 +257,7 @@ class Engine:
         if not hand.can_split:
             self._fail(hand, StoreFault(error))
             return None
-        self._intake.extendleft(reversed(hand.split()))
+        self._intake.extendleft(reversed(hand.split(RETRY_DUE_AFTER)))
         hand.begin_anew(lock=False)
         return self._decide()
 
@@ -246,6 +270,7 @@ class Engine:
         hand = self._in_hand()
         hand.take_back()
         hand.put_back_deadlines()
+        hand.tidy()
         self._hand = None
         return hand
 
@@ -259,7 +284,7 @@ class Engine:
         room = OPERATIONS_PER_BATCH
         while self._intake and (room > 0 or not requests):
             request = self._intake[0]
-            room -= len(request.operations)
+            room -= sum(map(_weight, request.operations))
             if requests and (room < 0 or _stands_alone([request])):
                 break
             requests.append(self._intake.popleft())
@@ -274,6 +299,11 @@ class Engine:
             at = None if window is None else window.next_at()
             if at is not None and at <= now:
                 self.wants.unserved[look] = None
+
+
+def _weight(operation: Operation) -> int:
+    """How much of a batch an operation takes up."""
+    return 1 + len(operation.commands) if isinstance(operation, SubmitCommands) else 1
 
 
 def _stands_alone(requests: list[Request]) -> bool:

@@ -56,11 +56,15 @@ class Index:
         return list(ready)
 
     def forget(self, decision: Decision) -> None:
-        """A batch failed, or nobody knows: every row it named is unknown."""
-        for run_change in decision.runs:
-            row = run_change.after or run_change.before
-            if row is not None:
-                self.cases.forget(row.no)
+        """A batch failed, or nobody knows: every row it named is unknown, and so is its run."""
+        runs = [change.after or change.before for change in decision.runs]
+        nos = {run.no for run in runs if run is not None}
+        activities = [change.after or change.before for change in decision.activities]
+        nos.update(activity.run_no for activity in activities if activity is not None)
+        timers = [change.after or change.before for change in decision.timers]
+        nos.update(timer.run_no for timer in timers if timer is not None)
+        for no in sorted(nos):
+            self.cases.forget(no)
 
     def clear(self) -> None:
         """The connection was lost: everything is unknown."""

@@ -36,6 +36,7 @@ from assay.store.port import Look, Store
 
 __all__ = ["Rules", "Runner"]
 
+BEGIN = LoadStep((), (), lock=False)
 log = logging.getLogger("assay.engine")
 
 
@@ -88,9 +89,8 @@ class Runner:
 
     def _has_ended(self, task: asyncio.Task[None]) -> None:
         """An engine that ended without being asked to is of no use to anybody."""
-        if not self.engine.stopped:
-            error = None if task.cancelled() else task.exception()
-            log.critical("the engine has ended", exc_info=error)
+        if not task.cancelled() and not self.engine.stopped:
+            log.critical("the engine has ended", exc_info=task.exception())
             self.engine.stop()
             self.on_failure()
 
@@ -140,8 +140,11 @@ class Runner:
         future: asyncio.Future[Grant | None] = asyncio.get_running_loop().create_future()
         look = Look(kind, namespace, queue)
 
-        def answer(grant: Grant | None) -> None:
-            if not future.done():
+        def answer(grant: Grant | AssayError | None) -> None:
+            if isinstance(grant, AssayError):
+                if not future.done():
+                    future.set_exception(grant)
+            elif not future.done():
                 future.set_result(grant)
             elif grant is not None:
                 # The caller was cancelled a moment ago and has not run since: nobody can take it.
@@ -176,7 +179,7 @@ class Runner:
             want.gone = True
         elif want.state is WantState.WAITING:
             self.engine.wants.withdraw(want)
-        elif future.done() and not future.cancelled():
+        elif future.done() and not future.cancelled() and future.exception() is None:
             grant = future.result()
             if grant is not None:
                 self.undo(grant.claim)
@@ -200,19 +203,22 @@ class Runner:
 
     async def _one_batch(self) -> bool:
         """Make up a batch and carry it through to its end; False if there is nothing to do."""
-        try:
-            step = self.engine.begin(self.clock())
-            if step is None:
-                return False
-            while step is not None:
+        step: Step | None = BEGIN
+        while step is not None:
+            try:
+                if step is BEGIN:
+                    step = self.engine.begin(self.clock())
+                    if step is None:
+                        return False
                 step = await self._take(step)
-        except StoreFault as fault:
-            log.warning("the database cannot be read: %s", fault)
-            self.engine.give_up_batch(StoreUnavailable(str(fault)))
-        except Exception:
-            # A defect of ours must not end the engine: the batch is given up, the rest goes on.
-            log.exception("a batch could not be decided")
-            self.engine.give_up_batch(AssayError("the engine failed at this request"))
+            except StoreFault as fault:
+                log.warning("the database cannot be read: %s", fault)
+                self.engine.give_up_batch(StoreUnavailable(str(fault)))
+                return True
+            except Exception:
+                # A defect of ours must not end the engine, nor hurt what came in beside it.
+                log.exception("a batch could not be decided")
+                step = self.engine.after_defect(AssayError("the engine failed at this request"))
         return True
 
     async def _take(self, step: Step) -> Step | None:
@@ -230,8 +236,9 @@ class Runner:
     async def _settle(self, instance: int, no: int) -> bool | None:
         """Ask until somebody knows, or it has taken too long to keep callers waiting."""
         log.warning("the connection was lost in a commit; asking whether it is in")
-        give_up = self.clock() + int(SETTLE_SECS * MICROS)
-        while self.clock() < give_up:
+        loop = asyncio.get_running_loop()
+        give_up = loop.time() + SETTLE_SECS
+        while loop.time() < give_up and not self.engine.stopped:
             try:
                 return await self.store.settle(instance, no)
             except StoreFault:

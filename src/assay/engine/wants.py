@@ -5,6 +5,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from enum import Enum
 
+from assay.errors import AssayError
 from assay.model.activity import Activity
 from assay.model.run import Run
 from assay.model.task import Claim
@@ -34,12 +35,20 @@ class Grant:
 
 
 class Want:
-    """One poll. `answer` is called once, with a grant or with None: nothing for you."""
+    """One poll. `answer` is called once: with a grant, with None (nothing for you), or an error.
 
-    __slots__ = ("answer", "gone", "held", "look", "order", "state", "worker_id")
+    `gone`: its client has hung up; `expired`: its time was up while a task was on its way.
+    """
+
+    __slots__ = ("answer", "expired", "gone", "held", "look", "order", "state", "worker_id")
 
     def __init__(
-        self, look: Look, worker_id: str, *, held: bool, answer: Callable[[Grant | None], None]
+        self,
+        look: Look,
+        worker_id: str,
+        *,
+        held: bool,
+        answer: Callable[[Grant | AssayError | None], None],
     ) -> None:
         self.look = look
         self.worker_id = worker_id
@@ -47,6 +56,7 @@ class Want:
         self.answer = answer
         self.state = WantState.WAITING
         self.gone = False
+        self.expired = False
         self.order = 0
 
 
@@ -55,7 +65,7 @@ class Wants:
 
     def __init__(self) -> None:
         self._waiting: dict[Look, deque[Want]] = {}
-        self._arrivals = 0
+        self.arrivals = 0
         self.unserved: dict[Look, None] = {}
 
     def __len__(self) -> int:
@@ -63,14 +73,18 @@ class Wants:
 
     def add(self, want: Want) -> None:
         """A poll arrives: its queue is to be looked at."""
-        self._arrivals += 1
-        want.order = self._arrivals
+        self.arrivals += 1
+        want.order = self.arrivals
         self._waiting.setdefault(want.look, deque()).append(want)
         self.unserved[want.look] = None
 
     def put_back(self, wants: list[Want]) -> None:
         """What these were granted did not come about: they wait again, before all others."""
         for want in reversed(wants):
+            if want.gone or want.expired:
+                want.state = WantState.ANSWERED
+                want.answer(None)
+                continue
             want.state = WantState.WAITING
             self._waiting.setdefault(want.look, deque()).appendleft(want)
             self.unserved[want.look] = None
@@ -105,6 +119,7 @@ class Wants:
     def withdraw(self, want: Want) -> bool:
         """Stop waiting. False if a task is on its way already: the answer will come."""
         if want.state is not WantState.WAITING:
+            want.expired = True
             return False
         want.gone = True
         want.state = WantState.ANSWERED
@@ -116,14 +131,17 @@ class Wants:
                 del self._waiting[want.look]
         return True
 
-    def unheld(self, look: Look) -> list[Want]:
-        """Take out those that asked for what is there now and found nothing."""
+    def unheld(self, look: Look, arrivals: int) -> list[Want]:
+        """Take out those that asked for what is there now and found nothing.
+
+        Who came after the first `arrivals` has not been looked after yet.
+        """
         wants = self._waiting.get(look)
         if not wants:
             return []
-        leaving = [want for want in wants if not want.held]
+        leaving = [want for want in wants if not want.held and want.order <= arrivals]
         if leaving:
-            staying = deque(want for want in wants if want.held)
+            staying = deque(want for want in wants if want not in leaving)
             if staying:
                 self._waiting[look] = staying
             else:

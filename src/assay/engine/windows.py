@@ -64,6 +64,11 @@ class Window:
         self._tail = None if self.whole else found[-1].ready_at
         self.looked_at = now
 
+    def doubt(self) -> None:
+        """Others may have added tasks: look before anybody is told there is nothing."""
+        self.whole = False
+        self.looked_at = 0
+
     def _narrow(self) -> None:
         kept = heapq.nsmallest(WINDOW_TASKS, ((at, no) for no, at in self.tasks.items()))
         self.tasks = {no: at for at, no in kept}
@@ -90,6 +95,11 @@ class Windows:
                 self.clear()
             window = self.by_look[look] = Window()
         return window
+
+    def doubt(self) -> None:
+        """Others may have added tasks anywhere."""
+        for window in self.by_look.values():
+            window.doubt()
 
     def clear(self) -> None:
         """Forget everything; every window has to look again."""

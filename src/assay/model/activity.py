@@ -7,7 +7,11 @@ from assay.model.states import LIVE_ACTIVITY, ActivityStatus
 
 
 class Activity(Struct, frozen=True, gc=False):
-    """One activity of a run. The fields from `queue` on are its task (see `task.py`)."""
+    """One activity of a run. The fields from `queue` on are its task (see `task.py`).
+
+    `scheduled_seq` is the event that holds its input; `wanted_seq` the latest one that asked for
+    it: that event, or an operator retry. A cancel request after it means nobody wants it any more.
+    """
 
     no: int
     run_no: int
@@ -16,6 +20,7 @@ class Activity(Struct, frozen=True, gc=False):
     status: ActivityStatus
     policy: RetryPolicy
     scheduled_seq: int
+    wanted_seq: int
     scheduled_at: int
     ver: int = 0
     outcome_seq: int | None = None

@@ -45,7 +45,7 @@ class Run(Struct, frozen=True, gc=False):
     claim_until: int | None = None
     claim_seq: int = 0
     claimed_ready_at: int | None = None
-    reclaimed: bool = False
+    expired_claimers: str | None = None
 
     @property
     def is_open(self) -> bool:

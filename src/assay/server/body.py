@@ -19,7 +19,9 @@ class HungUp(Exception):
 async def read_body(scope: Scope, receive: Receive, *, required: bool) -> bytes:
     """All of the body, or why it is not even read."""
     media_type, length, expects = _declared(scope["headers"])
-    if length > LARGEST_BODY and expects:
+    if length > LARGEST_BODY:
+        if not expects:
+            await _discard(receive)
         raise too_large(LARGEST_BODY)
     data = await _read(receive)
     if data if media_type else required:

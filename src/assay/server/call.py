@@ -78,6 +78,14 @@ class Call:
         """One operation, durable when it is answered; a refusal is raised."""
         return self.door.runner.perform(operation)
 
+    async def seen(self, worker_id: str | None) -> None:
+        """A sign of life of the worker that a body names, if it does (contract §10.3)."""
+        if worker_id is None:
+            return
+        runner = self.door.runner
+        await runner.presence.namespace_of(worker_id)  # it may have registered elsewhere
+        runner.presence.seen(worker_id, runner.clock())
+
     def query(self) -> Mapping[str, str]:
         """The parameters of the query; the last of a name counts."""
         text = self._scope["query_string"]

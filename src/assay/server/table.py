@@ -1,11 +1,13 @@
 """The route table: what a path and a method lead to.
 
 Even segments of a path are literals; an odd one holds an id unless the whole path is literal. So a
-look-up is one or two dictionary reads, and a run called `poll` is reached like any other.
+look-up is one or two dictionary reads, and a run called `poll` is reached like any other. Keys are
+segments, never joined: a `/` or a `{}` that a segment holds once it is decoded belongs to an id.
 """
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping
-from typing import NamedTuple, Protocol, TypeVar
+from enum import Enum
+from typing import Literal, NamedTuple, Protocol, TypeVar
 from urllib.parse import unquote_to_bytes
 
 from assay.server.answer import Answer
@@ -13,8 +15,15 @@ from assay.server.call import Call
 from assay.server.problems import unknown_route, wrong_method
 
 PREFIXES = ("/api/v1/engine/workflow/", "/api/v1/")  # the longer one first
-HOLE = "{}"
 
+
+class Hole(Enum):
+    """The place of an id in a key; no segment of any path equals it."""
+
+    HOLE = 0
+
+
+Key = tuple[str | Literal[Hole.HOLE], ...]
 Request = TypeVar("Request")
 Read_co = TypeVar("Read_co", covariant=True)
 
@@ -59,11 +68,12 @@ class Table:
     """Routes by path and method."""
 
     def __init__(self, routes: Iterable[Route]) -> None:
-        self._routes: dict[str, dict[str, Route]] = {}
-        for route in routes:
+        self.routes = tuple(routes)
+        self._routes: dict[Key, dict[str, Route]] = {}
+        for route in self.routes:
             segments = route.path.strip("/").split("/")
-            assert not any(segment.startswith("{") for segment in segments[::2]), route.path
-            key = "/".join(HOLE if segment[0] == "{" else segment for segment in segments)
+            key: Key = tuple(Hole.HOLE if segment[0] == "{" else segment for segment in segments)
+            assert Hole.HOLE not in key[::2], route.path
             assert route.method not in self._routes.setdefault(key, {}), route.path
             self._routes[key][route.method] = route
 
@@ -87,15 +97,14 @@ class Table:
         return route, segments
 
     def _methods(self, segments: list[str]) -> Mapping[str, Route] | None:
-        count = len(segments)
-        if count <= 2:
-            literal = self._routes.get("/".join(segments))
-            if literal is not None:
-                return literal
+        literal = self._routes.get(tuple(segments))
+        if literal is not None:
+            return literal
         if "" in segments:
             return None
-        holes = [HOLE if place % 2 else segments[place] for place in range(count)]
-        return self._routes.get("/".join(holes))
+        key = list[str | Literal[Hole.HOLE]](segments)
+        key[1::2] = [Hole.HOLE] * (len(segments) // 2)
+        return self._routes.get(tuple(key))
 
 
 def _decoded(segment: str) -> str:

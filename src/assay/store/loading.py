@@ -10,7 +10,7 @@ from typing import NamedTuple, TypeVar
 
 import msgspec
 
-from assay.core.view import Key, Need, WholeRun
+from assay.core.view import CHILDREN_AT_ONCE, Key, Need, OpenChildren, WholeRun
 from assay.model.activity import Activity
 from assay.model.timer import Timer
 from assay.store.port import Loaded
@@ -73,13 +73,13 @@ def _parts(asked: dict[Need, list[Key]], loaded: Loaded, run_nos: set[int]) -> A
     if Need.ACTIVITY_AT in asked:
         keys = asked[Need.ACTIVITY_AT]
         activities = map(activity_of, (yield Ask("activities_at", _places(keys))))
-        _add(
-            loaded.activities, (row for row in activities if (row.run_no, row.seq) in _pairs(keys))
-        )
+        pairs = _pairs(keys)
+        _add(loaded.activities, (row for row in activities if (row.run_no, row.seq) in pairs))
     if Need.TIMER_AT in asked:
         keys = asked[Need.TIMER_AT]
         timers = map(timer_of, (yield Ask("timers_at", _places(keys))))
-        _add(loaded.timers, (row for row in timers if (row.run_no, row.seq) in _pairs(keys)))
+        pairs = _pairs(keys)
+        _add(loaded.timers, (row for row in timers if (row.run_no, row.seq) in pairs))
     run_nos.update(activity.run_no for activity in loaded.activities)
     run_nos.update(timer.run_no for timer in loaded.timers)
 
@@ -88,11 +88,17 @@ def _children(asked: dict[Need, list[Key]], loaded: Loaded, run_nos: set[int]) -
     parents = _numbers(asked.get(Need.OPEN_CHILDREN, []))
     if not parents:
         return
-    children: dict[int, list[int]] = {parent: [] for parent in parents}
-    for parent_no, no in (yield Ask("open_children", (parents,))):
+    rows = yield Ask("open_children", (parents, CHILDREN_AT_ONCE))
+    # When there are more than were read, the last parent's may be cut, and later ones' are unknown.
+    cut = rows[-1][0] if len(rows) == CHILDREN_AT_ONCE else None
+    known = [no for no in sorted(parents) if cut is None or no <= cut]
+    children: dict[int, list[int]] = {parent: [] for parent in known}
+    for parent_no, no in rows:
         children[parent_no].append(no)
         run_nos.add(no)
-    loaded.open_children = {parent: tuple(nos) for parent, nos in children.items()}
+    loaded.open_children = {
+        parent: OpenChildren(tuple(nos), whole=parent != cut) for parent, nos in children.items()
+    }
 
 
 def _runs(asked: dict[Need, list[Key]], loaded: Loaded, run_nos: set[int]) -> Answered:
@@ -105,7 +111,8 @@ def _runs(asked: dict[Need, list[Key]], loaded: Loaded, run_nos: set[int]) -> An
 
 
 def _complete_cases(loaded: Loaded) -> Answered:
-    nos = [run.no for run in loaded.runs if run.is_open]
+    # Of ended runs too: an operator retry may open one again, with work still running.
+    nos = [run.no for run in loaded.runs]
     if not nos:
         return
     _add(loaded.activities, map(activity_of, (yield Ask("live_activities", (nos,)))))

@@ -10,7 +10,7 @@ from typing import NamedTuple, Protocol
 
 from msgspec import Struct
 
-from assay.core.view import Key, WholeRun
+from assay.core.view import Key, OpenChildren, WholeRun
 from assay.model.activity import Activity
 from assay.model.decision import Decision
 from assay.model.operations import DueKind
@@ -25,7 +25,7 @@ class Loaded(Struct):
     runs: list[Run] = []
     activities: list[Activity] = []
     timers: list[Timer] = []
-    open_children: dict[int, tuple[int, ...]] = {}
+    open_children: dict[int, OpenChildren] = {}
     payloads: dict[tuple[int, int], str | None] = {}
     told_children: dict[int, frozenset[str]] = {}
     whole_runs: dict[int, WholeRun] = {}

@@ -1,8 +1,8 @@
 """The body of `commands`: read in one go; only what fails is looked at command by command.
 
-A command of an unknown type is logged and skipped. What else does not fit refuses the whole batch
-with a text that names the command's index; `UnreadBatch` carries that refusal as far as the
-handler, because the run is to show it.
+Commands of unknown types are logged and skipped. What else does not fit refuses the whole batch
+with a text that names the command's index. The run is to show such a refusal, but only one whose
+sender is sound: who sends, and for which run, is judged first and without the engine.
 """
 
 import contextlib
@@ -11,14 +11,32 @@ import logging
 import msgspec
 from msgspec import Raw, Struct
 
-from assay.errors import BadShape, Refusal
+from assay.errors import BadShape, BadValue, Refusal
 from assay.model.commands import Command
 from assay.model.operations import RejectCommands, SubmitCommands
 from assay.wire import values
-from assay.wire.codec import check_text, not_json, refusal_of
+from assay.wire.codec import check_grammar, check_text, not_json, refusal_of
 from assay.wire.commands import CommandBody
 
 log = logging.getLogger("assay.wire")
+
+LONGEST_LOGGED = 100
+
+
+class Sender(Struct, frozen=True):
+    """Whose batch it is, and for which run: values that are fit for the engine."""
+
+    id: str
+    worker_id: str
+    lease: str | None
+
+    def submission(self, commands: tuple[Command, ...]) -> SubmitCommands:
+        """The batch."""
+        return SubmitCommands(self.id, self.worker_id, commands, self.lease)
+
+    def rejection(self, why: Refusal) -> RejectCommands:
+        """What the run is to show instead."""
+        return RejectCommands(self.id, self.worker_id, values.text(str(why)), self.lease)
 
 
 class CommandBatch(Struct):
@@ -28,24 +46,19 @@ class CommandBatch(Struct):
     commands: list[CommandBody]
     lease: str | None = None
 
-    def operation(self, id: str) -> SubmitCommands:
-        """The batch for the run in the path, once every value is found good."""
-        workflow_id = values.identifier("workflow id", id)
-        worker_id = values.name("worker_id", self.worker_id)
-        lease = self.lease
-        if lease is not None:
-            values.identifier("lease", lease)
+    def sender(self, id: str) -> Sender:
+        """The sender, for the run in the path."""
+        return _sound(id, self.worker_id, self.lease)
+
+    def checked(self) -> tuple[Command, ...]:
+        """The commands, once every value is found good."""
         commands: list[Command] = []
         for index, body in enumerate(self.commands):
             try:
                 commands.append(body.command())
             except Refusal as refusal:
                 raise at_index(index, refusal) from None
-        return SubmitCommands(workflow_id, worker_id, tuple(commands), lease)
-
-    def rejection(self, id: str, why: Refusal) -> RejectCommands:
-        """The same, when some value was not admissible."""
-        return RejectCommands(id, self.worker_id, values.text(str(why)), self.lease)
+        return tuple(commands)
 
 
 class UnreadBatch(Struct):
@@ -55,14 +68,16 @@ class UnreadBatch(Struct):
     lease: str | None
     refusal: Refusal
 
-    def operation(self, id: str) -> SubmitCommands:
-        """There is none."""
-        values.identifier("workflow id", id)
-        raise self.refusal
+    def sender(self, id: str) -> Sender:
+        """The sender, for the run in the path; the shape comes before unsound values."""
+        try:
+            return _sound(id, self.worker_id, self.lease)
+        except BadValue:
+            raise self.refusal from None
 
-    def rejection(self, id: str, why: Refusal) -> RejectCommands:
-        """What the run is to show."""
-        return RejectCommands(id, self.worker_id, values.text(str(why)), self.lease)
+    def checked(self) -> tuple[Command, ...]:
+        """There are none."""
+        raise self.refusal
 
 
 class _Envelope(Struct):
@@ -71,12 +86,12 @@ class _Envelope(Struct):
     lease: str | None = None
 
 
-class _Sender(Struct):
+class _Named(Struct):
     worker_id: str
     lease: str | None = None
 
 
-class _SenderAlone(Struct):
+class _NamedAlone(Struct):
     worker_id: str
 
 
@@ -103,6 +118,7 @@ class BatchBody:
         try:
             return _decode_batch(data)
         except msgspec.ValidationError:
+            check_grammar(data)
             return _read_one_by_one(data)
         except (msgspec.DecodeError, RecursionError) as error:
             raise not_json(error) from None
@@ -113,47 +129,57 @@ def at_index(index: int, refusal: Refusal) -> Refusal:
     return type(refusal)(f"command {index}: {refusal}")
 
 
+def _sound(id: str, worker_id: str, lease: str | None) -> Sender:
+    return Sender(
+        values.identifier("workflow id", id),
+        values.name("worker_id", worker_id),
+        None if lease is None else values.identifier("lease", lease),
+    )
+
+
 def _read_one_by_one(data: bytes) -> CommandBatch | UnreadBatch:
     try:
         envelope = _decode_envelope(data)
     except msgspec.ValidationError as error:
-        refusal = refusal_of(error, data)
-        sender = _sender(data)
-        if sender is None:
+        named, refusal = _named(data), refusal_of(error)
+        if named is None:
             raise refusal from None
-        return UnreadBatch(sender.worker_id, sender.lease, refusal)
-    except (msgspec.DecodeError, RecursionError) as error:
-        raise not_json(error) from None
+        return UnreadBatch(named.worker_id, named.lease, refusal)
     commands: list[CommandBody] = []
     refusals: list[Refusal] = []
+    strange: list[str] = []
     for index, raw in enumerate(envelope.commands):
         try:
             commands.append(_decode_command(raw))
         except msgspec.ValidationError as error:
-            if not _is_unknown(raw, index):
-                refusals.append(at_index(index, refusal_of(error, bytes(raw))))
+            if (kind := _unknown_type(raw)) is not None:
+                strange.append(kind)
+                continue
+            refusals.append(at_index(index, refusal_of(error)))
+            if isinstance(refusals[-1], BadShape):
+                break  # nothing comes before a wrong shape
+    if strange:
+        kinds = ", ".join(sorted(set(strange)))[:LONGEST_LOGGED]
+        log.warning("%d commands have an unknown type and are skipped: %r", len(strange), kinds)
     if refusals:
-        shapes = (refusal for refusal in refusals if isinstance(refusal, BadShape))
-        worst = next(shapes, refusals[0])
+        worst = refusals[-1] if isinstance(refusals[-1], BadShape) else refusals[0]
         return UnreadBatch(envelope.worker_id, envelope.lease, worst)
     return CommandBatch(envelope.worker_id, commands, envelope.lease)
 
 
-def _sender(data: bytes) -> _Sender | None:
+def _named(data: bytes) -> _Named | None:
     """Who sent it; a lease of the wrong type counts as none."""
     with contextlib.suppress(msgspec.ValidationError):
-        return msgspec.json.decode(data, type=_Sender)
+        return msgspec.json.decode(data, type=_Named)
     with contextlib.suppress(msgspec.ValidationError):
-        return _Sender(msgspec.json.decode(data, type=_SenderAlone).worker_id)
+        return _Named(msgspec.json.decode(data, type=_NamedAlone).worker_id)
     return None
 
 
-def _is_unknown(raw: Raw, index: int) -> bool:
+def _unknown_type(raw: Raw) -> str | None:
+    """The type of a command, if it is none that we know."""
     try:
         kind = _decode_type(raw).type
     except msgspec.ValidationError:
-        return False
-    if kind in _KNOWN:
-        return False
-    log.warning("command %d has the unknown type %r and is skipped", index, kind)
-    return True
+        return None
+    return None if kind in _KNOWN else kind

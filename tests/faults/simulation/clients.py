@@ -78,7 +78,7 @@ class Clients:
         failed = [run for run in world.rows.runs.values() if run.status == RunStatus.FAILED]
         sick = [run for run in failed if run.parent_no is None and self._kind(run) == "sick"]
         if world.faults.over:
-            sick = [run for run in sick if run.id in world.healed]
+            sick = [run for run in sick if world.is_curable(run.id)]
         if not sick:
             return
         run = world.dice.choice(sick)

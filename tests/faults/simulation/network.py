@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from assay.engine.requests import Answer, Request
 from assay.engine.wants import Grant, Want, WantState
+from assay.errors import AssayError
 from assay.model.activity import Activity
 from assay.model.operations import Operation
 from assay.model.run import Run
@@ -159,12 +160,12 @@ class Network:
         poll.machine.callers.pop(poll)
         self._reply("hung up", lambda: poll.then(None))
 
-    def _granted(self, poll: Poll, grant: Grant | None) -> None:
+    def _granted(self, poll: Poll, grant: Grant | AssayError | None) -> None:
         machine, world = poll.machine, self.world
         machine.callers.pop(poll, None)
         if poll.hung_up:
             return
-        if grant is None:
+        if not isinstance(grant, Grant):
             self._reply("no task", lambda: poll.then(None))
             return
         world.trace.note(f"    {grant.claim}")

@@ -44,6 +44,7 @@ class RunRow(NamedTuple):
     claimed_by: str | None
     claim_until: int | None
     parent_no: int | None
+    cancel_seq: int | None
 
     @property
     def is_open(self) -> bool:

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from assay.core.claim import claim_activity, claim_run
 from assay.core.decide import Rules, decide
 from assay.core.draft import Draft
-from assay.core.view import Row, WholeRun
+from assay.core.view import CHILDREN_AT_ONCE, OpenChildren, Row, WholeRun
 from assay.errors import Refusal
 from assay.model.activity import Activity
 from assay.model.commands import Command, ScheduleActivity, ScheduleTimer, StartChild
@@ -58,6 +58,7 @@ class Desk:
         self.timers: DictShelf[Timer] = DictShelf()
         self.history: dict[int, list[Event]] = {}
         self.workers: list[Worker] = []
+        self.children_at_once = CHILDREN_AT_ONCE
         self.decision = Decision(at=NOW)
         self._next = 1
 
@@ -69,8 +70,10 @@ class Desk:
     def run_by_id(self, workflow_id: str) -> Run | None:
         return next((run for run in self.runs.values() if run.id == workflow_id), None)
 
-    def open_children(self, run_no: int) -> tuple[int, ...]:
-        return tuple(run.no for run in self._children(run_no) if run.is_open)
+    def open_children(self, run_no: int) -> OpenChildren:
+        unasked = (run for run in self._children(run_no) if run.cancel_seq is None)
+        nos = tuple(run.no for run in unasked if run.is_open)
+        return OpenChildren(nos[: self.children_at_once], len(nos) <= self.children_at_once)
 
     def payload(self, run_no: int, seq: int) -> str | None:
         return self.history[run_no][seq - 1].payload

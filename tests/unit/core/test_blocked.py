@@ -102,7 +102,6 @@ def test_news_does_not_shorten_the_back_off_a_cancel_request_does() -> None:
     assert desk.at().blocked is not None
 
 
-@pytest.mark.xfail(reason="the batch clears blocked, but the run is kept back all the same")
 def test_the_last_holders_late_batch_ends_the_back_off_too() -> None:
     desk = blocked_desk()
     desk.later(1)
@@ -117,3 +116,23 @@ def test_a_late_last_batch_may_end_a_blocked_run() -> None:
     desk = blocked_desk()
     desk.submit(CompleteWorkflow(None))
     assert (desk.at().status, desk.at().blocked) == (RunStatus.COMPLETED, None)
+
+
+@pytest.mark.parametrize("closes", [True, False])
+def test_a_cancel_request_under_the_claim_is_held_up_by_no_back_off(closes: bool) -> None:
+    desk = Desk()
+    desk.start()
+    for _ in range(3):
+        desk.now = max(desk.now, desk.at().ready_at or 0)
+        desk.claim()
+        desk.do(RejectCommands("wf", "w1", "unreadable"))
+        desk.expire()
+    desk.claim()
+    desk.do(RejectCommands("wf", "w1", "unreadable"))
+    if closes:
+        desk.do(Cancel("wf"))
+        desk.expire()
+    else:
+        desk.expire()
+        desk.do(Cancel("wf"))
+    assert is_run_claimable(desk.at(), desk.now)

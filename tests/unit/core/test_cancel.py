@@ -195,3 +195,28 @@ def test_a_cascade_and_a_lease_on_one_run_are_both_due(monkeypatch: pytest.Monke
     assert run_due_at(desk.at("wf.0")) == desk.at("wf.0").updated_at
     drain(desk)
     assert run_due_at(desk.at("wf.0")) == until
+
+
+def test_what_one_batch_asks_is_limited_however_many_cascades_go_on_in_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(cancelling, "CASCADE_AT_ONCE", 4)
+    desk = Desk()
+    family(desk, {"wf": 4, "wf.0": 4, "wf.1": 4, "wf.2": 4})
+    desk.do(Cancel("wf"))
+    while left := due(desk):
+        desk.ask(*[Due(DueKind.RUN, run.no) for run in left])
+        assert 0 < sum(event.type is REQUESTED for event in desk.decision.events) <= 4 or not due(
+            desk
+        )
+    assert len(asked(desk)) == 17
+
+
+def test_children_that_were_not_all_read_are_asked_later() -> None:
+    desk = Desk()
+    family(desk, {"wf": 8})
+    desk.children_at_once = 3
+    desk.do(Cancel("wf"))
+    assert len(asked(desk)) == 1 + 3
+    drain(desk)
+    assert len(asked(desk)) == 1 + 8

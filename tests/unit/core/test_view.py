@@ -5,7 +5,7 @@ from collections.abc import Callable
 import pytest
 
 from assay.core.decide import decide
-from assay.core.view import Key, Missing, Need, look_at_all
+from assay.core.view import Key, Missing, Need, OpenChildren, look_at_all
 from assay.model.events import EventType
 from assay.model.operations import Cancel, RenewLeases, Signal, SubmitCommands
 from assay.model.run import Run
@@ -63,7 +63,7 @@ class Forgetful(Desk):
             raise Missing(Key(Need.RUN_BY_ID, workflow_id))
         return super().run_by_id(workflow_id)
 
-    def open_children(self, run_no: int) -> tuple[int, ...]:
+    def open_children(self, run_no: int) -> OpenChildren:
         if self.known_parents is not None and run_no not in self.known_parents:
             raise Missing(Key(Need.OPEN_CHILDREN, run_no))
         return super().open_children(run_no)

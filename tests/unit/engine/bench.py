@@ -4,6 +4,7 @@ from collections import deque
 from collections.abc import Callable
 
 from assay.core.decide import Rules
+from assay.core.view import Key, Need
 from assay.engine.engine import Engine
 from assay.engine.limits import WINDOW_TASKS
 from assay.engine.requests import CommitStep, LoadStep, Request, SettleStep, Step
@@ -15,7 +16,7 @@ from assay.model.operations import Operation, Outcome, Start, SubmitCommands
 from assay.model.run import Run
 from assay.model.task import TaskKind
 from assay.model.time import MICROS
-from assay.store.port import Batch, CommitOutcome, Committed, Look
+from assay.store.port import Batch, CommitOutcome, Look
 from assay.store.sqlite.store import SqliteStore
 
 LEASE = 30 * MICROS
@@ -48,7 +49,7 @@ class Poll:
     """A poll with what it was answered: nothing yet, no task, or a grant."""
 
     def __init__(self, look: Look, worker: str, *, held: bool) -> None:
-        self.grants: list[Grant | None] = []
+        self.grants: list[Grant | AssayError | None] = []
         self.want = Want(look, worker, held=held, answer=self.grants.append)
 
     @property
@@ -57,6 +58,12 @@ class Poll:
 
     @property
     def grant(self) -> Grant | None:
+        grant = self.answer
+        assert not isinstance(grant, AssayError)
+        return grant
+
+    @property
+    def answer(self) -> Grant | AssayError | None:
         assert len(self.grants) == 1, f"answered {len(self.grants)} times"
         return self.grants[0]
 
@@ -164,8 +171,6 @@ class Bench:
 
     def stored(self, id: str) -> Run:
         """The run as the store holds it."""
-        from assay.core.view import Key, Need
-
         (run,) = self.store.load_now([Key(Need.RUN_BY_ID, id)]).runs
         return run
 
@@ -173,11 +178,3 @@ class Bench:
 def says(outcome: CommitOutcome) -> Told:
     """The commit comes out like this, and nothing is written."""
     return lambda _: outcome
-
-
-def commits(batch: Batch) -> CommitOutcome | None:
-    """The commit goes to the store."""
-    return None
-
-
-COMMITTED = Committed()

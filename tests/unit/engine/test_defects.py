@@ -12,7 +12,17 @@ from assay.engine import batch as batching
 from assay.engine.clock import wall_clock
 from assay.engine.runner import Runner
 from assay.errors import AssayError
-from assay.model.operations import DONE, Operation, Signal, Start, Started
+from assay.model.commands import ScheduleTimer
+from assay.model.operations import (
+    DONE,
+    Due,
+    DueKind,
+    Operation,
+    Signal,
+    Start,
+    Started,
+    SubmitCommands,
+)
 from assay.model.task import TaskKind
 from assay.store.sqlite.store import SqliteStore
 from tests.unit.engine.bench import LEASE
@@ -20,10 +30,12 @@ from tests.unit.engine.bench import LEASE
 
 @pytest.fixture
 def defect(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
-    """Deciding a signal called `defect` goes wrong."""
+    """Deciding a signal called `defect`, or any timer, goes wrong."""
 
     def broken(draft: Any, operation: Operation, rules: Rules) -> object:
         if isinstance(operation, Signal) and operation.name == "defect":
+            raise ZeroDivisionError
+        if isinstance(operation, Due) and operation.kind is DueKind.TIMER:
             raise ZeroDivisionError
         return decide(draft, operation, rules)
 
@@ -46,10 +58,10 @@ def test_a_defect_found_after_loading_fails_only_its_batch(defect: None) -> None
     async def scenario(runner: Runner) -> None:
         await runner.perform(Start("order", "wf"))
         runner.engine.forget_all()
-        with pytest.raises(AssayError, match="the engine failed at this request"):
-            await runner.exchange(
-                (Signal("wf", "a"), Signal("unknown", "b"), Signal("wf", "defect"))
-            )
+        answers = await runner.exchange(
+            (Signal("wf", "a"), Signal("unknown", "b"), Signal("wf", "defect"))
+        )
+        assert [str(answer) for answer in answers] == ["the engine failed at this request"] * 3
         assert await runner.perform(Signal("wf", "fine")) == DONE
 
     run(scenario)
@@ -75,5 +87,17 @@ def test_who_waited_beside_a_defect_waits_on_and_is_served(defect: None) -> None
         assert isinstance(answer, AssayError)
         assert isinstance(await runner.perform(Start("order", "new")), Started)
         assert await poll is not None
+
+    run(scenario)
+
+
+def test_a_defect_at_a_deadline_does_not_fail_what_comes_in_beside_it(defect: None) -> None:
+    async def scenario(runner: Runner) -> None:
+        await runner.perform(Start("order", "wf"))
+        await runner.poll(TaskKind.WORKFLOW, "default", "w1")
+        await runner.perform(SubmitCommands("wf", "w1", (ScheduleTimer(1, 0),)))
+        await asyncio.sleep(0)
+        answers = [(await runner.exchange((Signal("wf", "fine"),)))[0] for _ in range(4)]
+        assert answers[1:] == [DONE] * 3
 
     run(scenario)

@@ -19,11 +19,28 @@ def test_an_empty_stock_asks_for_a_block() -> None:
 def test_every_number_of_a_block_is_given_once() -> None:
     stock = Stock()
     stock.refill(7, 3)
+    stock.rewind()
     assert [stock.take() for _ in range(3)] == [7, 8, 9]
     with pytest.raises(Missing):
         stock.take()
+    stock.keep()
     stock.refill(20, 1)
+    stock.rewind()
     assert stock.take() == 20
+
+
+def test_a_batch_decided_anew_takes_its_numbers_again_and_those_of_the_next_block() -> None:
+    stock = Stock()
+    stock.refill(7, 2)
+    for _ in range(2):
+        stock.rewind()
+        assert [stock.take() for _ in range(2)] == [7, 8]
+    stock.refill(50, 2)
+    stock.rewind()
+    assert [stock.take() for _ in range(3)] == [7, 8, 50]
+    stock.keep()
+    stock.rewind()
+    assert stock.take() == 51
 
 
 def test_a_batch_that_uses_up_a_block_is_decided_anew_with_the_next(

@@ -1,7 +1,5 @@
 """Stopping: held polls answer empty, what has come in is finished, nothing new begins."""
 
-import pytest
-
 from assay.errors import EngineStopped
 from assay.model.operations import DONE, Signal, Start, Started
 from assay.store.port import Failed
@@ -58,7 +56,6 @@ def test_claims_can_still_be_undone() -> None:
     assert bench.stored("wf").claim_token is None
 
 
-@pytest.mark.xfail(reason="what is put back waits on, though nobody will serve it any more")
 def test_who_was_about_to_get_a_task_when_its_commit_failed_is_not_left_waiting() -> None:
     bench = Bench()
     poll = bench.want()

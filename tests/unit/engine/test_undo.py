@@ -81,7 +81,7 @@ def test_who_left_during_a_commit_that_failed_is_not_granted_again() -> None:
     gone.want.gone = True
     bench.drive(step)
     bench.run()
-    assert gone.waits
+    assert gone.waits or gone.grant is None
     assert next_one.run.claimed_by == "w2"
 
 

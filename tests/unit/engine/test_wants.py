@@ -85,17 +85,17 @@ def test_those_that_are_not_held_leave_with_nothing() -> None:
     wants = Wants()
     add(wants)
     hasty, patient = add(wants, held=False), add(wants)
-    assert wants.unheld(A) == [hasty]
-    assert wants.unheld(A) == []
+    assert wants.unheld(A, wants.arrivals) == [hasty]
+    assert wants.unheld(A, wants.arrivals) == []
     assert wants.count(A) == 2
     assert wants.all()[-1] is patient
-    assert wants.unheld(B) == []
+    assert wants.unheld(B, wants.arrivals) == []
 
 
 def test_a_queue_that_only_hasty_ones_wait_on_is_forgotten_with_them() -> None:
     wants = Wants()
     hasty = add(wants, held=False)
-    assert wants.unheld(A) == [hasty]
+    assert wants.unheld(A, wants.arrivals) == [hasty]
     assert wants.looks() == []
     assert wants.withdraw(hasty)
 

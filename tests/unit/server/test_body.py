@@ -72,6 +72,18 @@ def test_who_asks_before_sending_is_refused_before_sending() -> None:
     assert body.taken == 0
 
 
+def test_who_declares_too_much_and_sends_nothing_is_not_waited_for(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async def never() -> Received:
+        return await asyncio.Future()
+
+    monkeypatch.setattr("assay.server.body.DISCARD_SECS", 0.01)
+    scope: Scope = {"headers": [*JSON, (b"content-length", b"9" * 19)]}
+    with pytest.raises(Turned, match="larger than"):
+        asyncio.run(read_body(scope, never, required=True))
+
+
 def test_a_client_that_leaves() -> None:
     for body in (Pieces(), Pieces(b"a", whole=False)):
         with pytest.raises(HungUp):

@@ -29,6 +29,17 @@ from assay.server.routes.table import ROUTES
             ["workflow-tasks", "poll", "commands"],
         ),
         ("POST", "/tasks/12/fail", "/tasks/{id}/fail", ["tasks", "12", "fail"]),
+        ("GET", "/workflows/%7B%7D", "/workflows/{id}", ["workflows", "{}"]),
+        (
+            "GET",
+            "/workflows/{id}/events",
+            "/workflows/{id}/events",
+            ["workflows", "{id}", "events"],
+        ),
+        ("GET", "/workflows/%7B%7D%2Fevents", "/workflows/{id}", ["workflows", "{}/events"]),
+        ("GET", "/workflows/a%2Fevents", "/workflows/{id}", ["workflows", "a/events"]),
+        ("GET", "/workflows/%2F", "/workflows/{id}", ["workflows", "/"]),
+        ("GET", "/%77orkflows/a", "/workflows/{id}", ["workflows", "a"]),
     ],
 )
 def test_routes(prefix: str, method: str, path: str, route: str, segments: list[str]) -> None:
@@ -43,7 +54,10 @@ def test_routes(prefix: str, method: str, path: str, route: str, segments: list[
         *("/api/v1/nowhere", "/api/v1/workflows/", "/api/v1/workflows//events"),
         *("/api/v1/workflows/a/", "/api/v1/workflows/a/events/1", "/api/v1/tasks"),
         *("/api/v1/engine/workflow", "/api/v1/engine/workflow/", "/api/v1//health"),
-        *("/api/v1/{}/{}", "/api/v1/workflows/a/signal/"),
+        *("/api/v1/{}/{}", "/api/v1/workflows/a/signal/", "/api/v1/{}", "/api/v1/tasks/{}"),
+        *("/api/v1/workflows%2F%7B%7D", "/api/v1/workflows%2Fa", "/api/v1/tasks%2Fpoll"),
+        *("/api/v1/workflows/a%2Fb/events%2F", "/api/v1%2Fhealth", "/api/v1/%2Fhealth"),
+        *("/api/v1/workflows/{}/{}", "/api/v1/workflows/Hole.HOLE/HOLE", "/api/v1/workflows%2F"),
     ],
 )
 def test_unknown_paths(path: str) -> None:
@@ -58,6 +72,7 @@ def test_unknown_paths(path: str) -> None:
         ("HEAD", "/api/v1/health", b"GET"),
         ("GET", "/api/v1/tasks/poll", b"POST"),
         ("PUT", "/api/v1/engine/workflow/workflows/a", b"GET"),
+        ("POST", "/api/v1/workflows/%7B%7D%2Fevents", b"GET"),
     ],
 )
 def test_wrong_methods(method: str, path: str, allowed: bytes) -> None:

@@ -25,7 +25,7 @@ TIMER = '{"type":"ScheduleTimer","seq":1}'
 
 def read(*commands: str) -> tuple[Command, ...]:
     body = f'{{"worker_id":"w","commands":[{",".join(commands)}]}}'
-    return READER.read(body.encode()).operation("wf").commands
+    return READER.read(body.encode()).checked()
 
 
 @pytest.mark.parametrize(
@@ -107,11 +107,11 @@ def test_commands_that_refuse_their_batch(text: str, kind: type[Refusal]) -> Non
         body = f'{{"lease":"c1","commands":[{before},{text}],"worker_id":"w"}}'.encode()
         batch = READER.read(body)
         with pytest.raises(Refusal) as refused:
-            batch.operation("wf")
+            batch.checked()
         assert type(refused.value) is kind
         skipped = before != TIMER and not isinstance(batch, UnreadBatch)
         assert str(refused.value).startswith(f"command {0 if skipped else 1}: ")
-        rejection = batch.rejection("wf", refused.value)
+        rejection = batch.sender("wf").rejection(refused.value)
         assert rejection == RejectCommands("wf", "w", str(refused.value), "c1")
 
 
@@ -142,8 +142,8 @@ def test_unknown_types_are_logged_and_skipped(caplog: pytest.LogCaptureFixture) 
 def test_batches_whose_sender_is_known(body: str, worker_id: str, lease: str | None) -> None:
     batch = READER.read(body.encode())
     with pytest.raises(BadShape) as refused:
-        batch.operation("wf")
-    rejection = batch.rejection("wf", refused.value)
+        batch.checked()
+    rejection = batch.sender("wf").rejection(refused.value)
     assert (rejection.worker_id, rejection.lease) == (worker_id, lease)
 
 
@@ -152,6 +152,10 @@ def test_batches_whose_sender_is_known(body: str, worker_id: str, lease: str | N
     [
         ("{", BadValue),
         ('{"worker_id":"w","commands":[{"type":5}', BadValue),
+        ('{"worker_id":"w","commands":5, garbage', BadValue),
+        ('{"worker_id":"w","lease":5, garbage', BadValue),
+        ('{"worker_id":5, garbage', BadValue),
+        ('{"worker_id":"w","commands":[5], garbage', BadValue),
         ("[]", BadShape),
         ('{"commands":[]}', BadShape),
         ('{"worker_id":5,"commands":[{}]}', BadShape),
@@ -164,8 +168,31 @@ def test_batches_of_nobody(body: str, kind: type[Refusal]) -> None:
 
 
 def test_the_whole_batch() -> None:
-    body = b'{"worker_id":"w","commands":[],"lease":"c7"}'
-    assert READER.read(body).operation("a/b") == SubmitCommands("a/b", "w", (), "c7")
-    for id in ("a\0", "\udcff"):
-        with pytest.raises(BadValue):
-            READER.read(body).operation(id)
+    batch = READER.read(b'{"worker_id":"w","commands":[],"lease":"c7"}')
+    operation = batch.sender("a/b").submission(batch.checked())
+    assert operation == SubmitCommands("a/b", "w", (), "c7")
+
+
+@pytest.mark.parametrize(
+    ("id", "body"),
+    [
+        ("a\0", '{"worker_id":"w","commands":%s}'),
+        ("\udcff", '{"worker_id":"w","commands":%s,"lease":"c1"}'),
+        ("wf", '{"worker_id":"w","commands":%s,"lease":"c\\u0000"}'),
+        ("wf", '{"worker_id":"\\u0000","commands":%s}'),
+        ("wf", '{"worker_id":" ","commands":%s}'),
+    ],
+)
+def test_an_unsound_sender_is_refused_before_the_commands(id: str, body: str) -> None:
+    for commands, kind in (("[]", BadValue), ("[5]", BadShape), ("5", BadShape)):
+        batch = READER.read((body % commands).encode())
+        with pytest.raises(Refusal) as refused:
+            batch.sender(id)
+        assert type(refused.value) is kind
+
+
+def test_a_flood_of_unknown_types_is_one_line_in_the_log(caplog: pytest.LogCaptureFixture) -> None:
+    assert read(*['{"type":"%s"}' % ("N" * 200)] * 1_000) == ()
+    [record] = caplog.records
+    assert "1000 commands" in record.getMessage()
+    assert len(record.getMessage()) < 300

@@ -30,6 +30,7 @@ ACTIVITY = Activity(
     status=ActivityStatus.RUNNING,
     policy=RetryPolicy(),
     scheduled_seq=2,
+    wanted_seq=2,
     scheduled_at=NOW,
     started_at=NOW,
     claimed_by="w",

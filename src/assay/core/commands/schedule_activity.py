@@ -41,6 +41,7 @@ def schedule_activity(draft: Draft, run: Run, command: ScheduleActivity) -> Run:
             status=ActivityStatus.PENDING,
             policy=command.policy,
             scheduled_seq=run.last_seq,
+            wanted_seq=run.last_seq,
             scheduled_at=now,
             queue=command.queue,
             namespace=run.namespace,

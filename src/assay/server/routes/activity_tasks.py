@@ -29,19 +29,25 @@ async def poll(call: Call, body: Poll) -> Answer:
 
 async def complete(call: Call, body: CompleteTask) -> Answer:
     """An attempt succeeded."""
-    await call.perform(body.operation(call.path[1]))
+    operation = body.operation(call.path[1])
+    await call.seen(body.worker_id)
+    await call.perform(operation)
     return EMPTY
 
 
 async def fail(call: Call, body: FailTask) -> Answer:
     """An attempt failed."""
-    await call.perform(body.operation(call.path[1]))
+    operation = body.operation(call.path[1])
+    await call.seen(body.worker_id)
+    await call.perform(operation)
     return EMPTY
 
 
 async def heartbeat(call: Call, body: HeartbeatTask) -> Answer:
     """An attempt is alive."""
-    outcome = await call.perform(body.operation(call.path[1]))
+    operation = body.operation(call.path[1])
+    await call.seen(body.worker_id)
+    outcome = await call.perform(operation)
     assert isinstance(outcome, Heard)
     return answer(answers.Heard(outcome.cancel_requested))
 

@@ -27,14 +27,15 @@ async def poll(call: Call, body: Poll) -> Answer:
 
 async def submit(call: Call, body: CommandBatch | UnreadBatch) -> Answer:
     """The outcome of a replay. One that cannot be read is refused, and its run shows why."""
-    id = call.path[1]
+    sender = body.sender(call.path[1])
+    await call.seen(sender.worker_id)
     try:
-        operation = body.operation(id)
+        commands = body.checked()
     except Refusal as refusal:
         with contextlib.suppress(Refusal):
-            await call.perform(body.rejection(id, refusal))
+            await call.perform(sender.rejection(refusal))
         raise
-    await call.perform(operation)
+    await call.perform(sender.submission(commands))
     return EMPTY
 
 

@@ -45,19 +45,16 @@ WITH named AS MATERIALIZED (
 ),
 found AS MATERIALIZED (
   SELECT run.* FROM named JOIN run ON run.no = named.no
-),
-open AS MATERIALIZED (
-  SELECT no FROM found WHERE status IN ('PENDING', 'RUNNING', 'WAITING')
 )
 SELECT
   (SELECT json_agg(json_build_array({", ".join(RUN_COLUMNS)}) ORDER BY no)::text FROM found),
   (SELECT json_agg(json_build_array({", ".join(ACTIVITY_COLUMNS)}) ORDER BY no)::text FROM (
-    SELECT activity.* FROM open JOIN activity ON activity.run_no = open.no
+    SELECT activity.* FROM found JOIN activity ON activity.run_no = found.no
     WHERE activity.completed_at IS NULL AND activity.status IN ('PENDING', 'RUNNING')
     UNION SELECT * FROM activity WHERE no = ANY($3::bigint[])
   ) AS wanted),
   (SELECT json_agg(json_build_array({", ".join(TIMER_COLUMNS)}) ORDER BY no)::text FROM (
-    SELECT timer.* FROM open JOIN timer ON timer.run_no = open.no WHERE timer.state = 'open'
+    SELECT timer.* FROM found JOIN timer ON timer.run_no = found.no WHERE timer.state = 'open'
     UNION SELECT * FROM timer WHERE no = ANY($4::bigint[])
   ) AS wanted)
 """

@@ -46,9 +46,10 @@ SELECT @timer FROM timer WHERE run_no = $1 ORDER BY seq;
 SELECT run_no, seq, id, type, at, payload, voided_by FROM event WHERE run_no = $1 ORDER BY seq;
 
 -- name: open_children
--- Children of these runs that have not ended.
+-- Children of these runs that have not ended and were not asked to, the first of them.
 SELECT parent_no, no FROM run
-WHERE parent_no IN @ints(1) AND completed_at IS NULL ORDER BY parent_no, no;
+WHERE parent_no IN @ints(1) AND completed_at IS NULL AND cancel_seq IS NULL
+ORDER BY parent_no, no LIMIT $2;
 
 -- name: ended_children
 -- Children of one run that have ended, in the order of their ends.

@@ -22,13 +22,14 @@ class FileLock:
     _held_here: ClassVar[set[str]] = set()
 
     def __init__(self, database: Path) -> None:
-        self._database = database
-        self._path = database.with_name(database.name + ".lock")
+        # Behind links and dots there is one file, and it has one lock.
+        self._database = database.resolve()
+        self._path = self._database.with_name(self._database.name + ".lock")
         self._file: int | None = None
 
     def take(self) -> None:
         """Hold the lock, or say who does."""
-        name = str(self._path.absolute())
+        name = str(self._path)
         if name in self._held_here:
             raise StoreLocked(self._message(os.getpid()))
         file = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
@@ -46,7 +47,7 @@ class FileLock:
     def release(self) -> None:
         """Give it up. The file stays: removing it would race with the next holder."""
         if self._file is not None:
-            self._held_here.discard(str(self._path.absolute()))
+            self._held_here.discard(str(self._path))
             os.close(self._file)
             self._file = None
 

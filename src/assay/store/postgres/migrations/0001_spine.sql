@@ -59,7 +59,7 @@ CREATE TABLE run (
   claim_until       bigint,
   claim_seq         bigint NOT NULL,
   claimed_ready_at  bigint,
-  reclaimed         boolean NOT NULL
+  expired_claimers  text
 ) WITH (fillfactor = 70);
 
 -- Ready runs by queue. Only runs that were not handed over in the commit that made them ready get here.
@@ -80,6 +80,7 @@ CREATE TABLE activity (
   start_to_close_secs    double precision NOT NULL,
   heartbeat_timeout_secs double precision,
   scheduled_seq          bigint NOT NULL,
+  wanted_seq             bigint NOT NULL,
   scheduled_at           bigint NOT NULL,
   ver                    bigint NOT NULL,
   outcome_seq            bigint,

@@ -53,7 +53,7 @@ CREATE TABLE run (
   claim_until       INTEGER,
   claim_seq         INTEGER NOT NULL,
   claimed_ready_at  INTEGER,
-  reclaimed         INTEGER NOT NULL
+  expired_claimers  TEXT
 );
 
 -- Ready runs by queue. Only runs that were not handed over in the commit that made them ready get here.
@@ -74,6 +74,7 @@ CREATE TABLE activity (
   start_to_close_secs    REAL NOT NULL,
   heartbeat_timeout_secs REAL,
   scheduled_seq          INTEGER NOT NULL,
+  wanted_seq             INTEGER NOT NULL,
   scheduled_at           INTEGER NOT NULL,
   ver                    INTEGER NOT NULL,
   outcome_seq            INTEGER,
