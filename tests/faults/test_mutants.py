@@ -28,7 +28,7 @@ from tests.faults.simulation.world import simulate
 
 Patch = pytest.MonkeyPatch
 Mutant = Callable[[Patch], None]
-SEEDS = 60
+SEEDS = 120
 MUTANTS: list[tuple[str, Mutant]] = []
 
 

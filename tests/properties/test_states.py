@@ -5,10 +5,11 @@ ASSAY_EXAMPLES=2000 makes more of it than the ordinary run.
 
 import copy
 import os
+import random
 
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
 from assay.core.decide import Rules
 from assay.core.view import Key, Need, WholeRun
@@ -18,7 +19,6 @@ from assay.errors import AssayError
 from assay.model.commands import (
     Command,
 )
-from assay.model.events import Event
 from assay.model.ids import claim_token
 from assay.model.operations import (
     Cancel,
@@ -38,13 +38,16 @@ from assay.model.operations import (
 )
 from assay.model.run import Run
 from assay.model.time import MICROS
-from tests.properties.batches import apply, commands, endings, ids, names, rarely, workers
-from tests.properties.flows import LEASE, Flow
+from tests.properties.batches import apply, commands, endings, ids, names, rarely, seqs, workers
+from tests.properties.bursts import burst
+from tests.properties.flows import LEASE
 from tests.properties.healing import retry
+from tests.properties.histories import history_is_sound
 from tests.properties.model import World
 from tests.unit.engine.bench import NOW, RUNS, WORK, Bench
 
-TERMINAL = {"WorkflowCompleted", "WorkflowFailed", "WorkflowCancelled", "WorkflowTimedOut"}
+WRONG = [None, None, None, "worker", "attempt", "token"]
+reports = st.sampled_from([CompleteActivity, FailActivity, HeartbeatActivity, UndoActivityClaim])
 
 
 class States(RuleBasedStateMachine):
@@ -89,10 +92,8 @@ class States(RuleBasedStateMachine):
             return
         self.does(Terminate(id), counts=self.world.terminate(id))
 
-    @rule(data=st.data())
-    def retry(self, data: st.DataObject) -> None:
-        failed = [id for id, flow in self.world.flows.items() if flow.status == "FAILED"]
-        id = data.draw(st.sampled_from(failed) if failed else ids)
+    @rule(id=ids)
+    def retry(self, id: str) -> None:
         self.does(Retry(id, "ann", "healed"), counts=retry(self.world, id))
 
     # -- workers of workflows --------------------------------------------------------------------
@@ -119,13 +120,10 @@ class States(RuleBasedStateMachine):
     ) -> None:
         self._submit(id, worker, batch, ending, fence=None if right else "c0")
 
-    @precondition(lambda self: any(flow.claimed for flow in self.world.flows.values()))
-    @rule(data=st.data(), batch=commands, ending=endings, fenced=st.booleans())
-    def submit(
-        self, data: st.DataObject, batch: list[Command], ending: Command | None, fenced: bool
+    def answer(
+        self, id: str, batch: list[Command], ending: Command | None, *, fenced: bool
     ) -> None:
-        held = [id for id, flow in self.world.flows.items() if flow.claimed]
-        id = data.draw(st.sampled_from(held))
+        """Whoever holds the run answers, perhaps late."""
         token = self._whole(id)[0].claim_token or 0
         fence = claim_token(token) if fenced else None
         self._submit(id, self.world.flows[id].worker or "", batch, ending, fence=fence)
@@ -198,23 +196,14 @@ class States(RuleBasedStateMachine):
         found = self.world.next_work()
         self.poll_work(worker)
         if found is not None:
-            self._report(*found, how, wrong=None)
+            self.report(*found, how, wrong=None)
 
-    @precondition(lambda self: any(flow.works for flow in self.world.flows.values()))
-    @rule(
-        data=st.data(),
-        how=st.sampled_from([CompleteActivity, FailActivity, HeartbeatActivity, UndoActivityClaim]),
-        wrong=st.sampled_from([None, None, None, "worker", "attempt", "token"]),
-    )
-    def report(self, data: st.DataObject, how: type, wrong: str | None) -> None:
-        id, seq = data.draw(
-            st.sampled_from(
-                [(id, seq) for id, flow in self.world.flows.items() for seq in flow.works]
-            )
-        )
-        self._report(id, seq, how, wrong=wrong)
+    @rule(id=ids, seq=seqs, how=reports, wrong=st.sampled_from(WRONG))
+    def report_any(self, id: str, seq: int, how: type, wrong: str | None) -> None:
+        if id in self.world.flows and seq in self.world.flows[id].works:
+            self.report(id, seq, how, wrong=wrong)
 
-    def _report(self, id: str, seq: int, how: type, *, wrong: str | None) -> None:
+    def report(self, id: str, seq: int, how: type, *, wrong: str | None) -> None:
         work = self.world.flows[id].works[seq]
         runs = work.status == "RUNNING"
         row = next(row for row in self._whole(id)[1].activities if row.seq == seq)
@@ -247,6 +236,15 @@ class States(RuleBasedStateMachine):
             self._sweep()
             self.bench.run()
             self.world.advance(1)
+
+    @initialize(seed=st.integers(0, 2**32))
+    def grow_old(self, seed: int) -> None:
+        burst(self, random.Random(seed))
+
+    @rule(seed=st.integers(0, 2**32))
+    def go_on(self, seed: int) -> None:
+        """A stretch of mostly legal life."""
+        burst(self, random.Random(seed))
 
     @rule(restart=st.booleans())
     def forget(self, restart: bool) -> None:
@@ -300,25 +298,11 @@ class States(RuleBasedStateMachine):
         return None if at is None else (at - NOW) // MICROS
 
 
-def history_is_sound(events: tuple[Event, ...], flow: Flow) -> None:
-    """As the model has it, without gap, one end, and nothing after it but an operator retry."""
-    assert [str(event.type) for event in events] == flow.history
-    assert {event.seq for event in events if event.voided_by is not None} == flow.void
-    assert [event.seq for event in events] == list(range(1, len(events) + 1))
-    ends = [event for event in events if event.type in TERMINAL]
-    standing = [event.seq for event in ends if event.voided_by is None]
-    assert standing == ([] if flow.is_open else [len(events)])
-    for event in ends:
-        if event.voided_by is not None:
-            assert event.voided_by == event.seq + 1
-            assert events[event.seq].type == "ActivityRetryRequested"
-
-
-EXAMPLES = int(os.environ.get("ASSAY_EXAMPLES", "150"))
+EXAMPLES = int(os.environ.get("ASSAY_EXAMPLES", "60"))
 TestStates = States.TestCase
 TestStates.settings = settings(
     max_examples=EXAMPLES,
-    stateful_step_count=50,
+    stateful_step_count=30,
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )

@@ -47,8 +47,7 @@ async def schedule(runner: Runner, id: str, count: int) -> list[int]:
     await runner.perform(Start("order", id, queue=id))
     assert await runner.poll(WORKFLOWS, id, "w", 5)
     commands = tuple(
-        ScheduleActivity(seq, "charge", id, None, RetryPolicy())
-        for seq in range(1, count + 1)
+        ScheduleActivity(seq, "charge", id, None, RetryPolicy()) for seq in range(1, count + 1)
     )
     await runner.perform(SubmitCommands(id, "w", commands))
     claimed = [await runner.poll(ACTIVITIES, id, "w", 5) for _ in range(count)]

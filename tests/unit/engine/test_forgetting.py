@@ -1,4 +1,4 @@
-"""What an engine must forget, and look at again, when somebody else was faster or a batch failed."""
+"""What an engine must forget and look at again: somebody else was faster, or a batch failed."""
 
 from assay.core.view import Key, Need
 from assay.model.commands import FailWorkflow, ScheduleActivity
