@@ -43,8 +43,9 @@ def _once(states: "States", dice: Random) -> None:  # noqa: C901 - one line per 
     if not any(flow.is_open for flow in world.flows.values()) and len(world.flows) < MOST:
         states.start(f"r{len(world.flows)}")
     id = dice.choice(list(world.flows))
+    held = [name for name, flow in world.flows.items() if flow.claimed]
     worker = dice.choice(("w1", "w2"))
-    match dice.choices(range(10), (6, 6, 6, 3, 3, 4, 2, 1, 0.3, 0.3))[0]:
+    match dice.choices(range(10), (6, 6, 6, 3, 3, 4, 3, 1, 0.6, 0.3))[0]:
         case 0:
             states.step(worker, _batch(dice), _ending(dice))
         case 1:
@@ -58,7 +59,6 @@ def _once(states: "States", dice: Random) -> None:  # noqa: C901 - one line per 
         case 5:
             _heal_some(states, dice)
         case 6:
-            held = [name for name, flow in world.flows.items() if flow.claimed]
             if held:
                 fenced = dice.random() < 0.5
                 states.answer(dice.choice(held), _batch(dice), _ending(dice), fenced=fenced)
@@ -66,7 +66,7 @@ def _once(states: "States", dice: Random) -> None:  # noqa: C901 - one line per 
             states.signal(id, dice.choice(("go", "stop")))
             states.start(dice.choice("abc"))
         case 8:
-            states.cancel(id, really=True)
+            states.cancel(dice.choice(held or [id]), really=True)
         case 9:
             states.terminate(id, really=True)
 

@@ -38,7 +38,12 @@ class World:
                 self.tell(parent, id)
 
     def release(self, flow: Flow) -> None:
-        flow.claimed, flow.until, flow.lost, flow.lapsed, flow.blocked = False, None, 0, False, ""
+        flow.claimed, flow.until, flow.lost, flow.blocked = False, None, 0, ""
+
+    def accept(self, id: str) -> None:
+        """A batch was taken: whatever was claimed before is answered."""
+        self.flows[id].lapsed = False
+        self.release(self.flows[id])
 
     def news(self, flow: Flow, *, at_once: bool = False) -> None:
         if flow.ready is None or (at_once and flow.ready > self.now):

@@ -16,9 +16,7 @@ from assay.core.view import Key, Need, WholeRun
 from assay.engine.engine import Engine
 from assay.engine.limits import HORIZON
 from assay.errors import AssayError
-from assay.model.commands import (
-    Command,
-)
+from assay.model.commands import Command
 from assay.model.ids import claim_token
 from assay.model.operations import (
     Cancel,
@@ -82,15 +80,13 @@ class States(RuleBasedStateMachine):
 
     @rule(id=ids, really=rarely)
     def cancel(self, id: str, really: bool) -> None:
-        if not really:
-            return
-        self.does(Cancel(id), counts=self.world.cancel(id))
+        if really:
+            self.does(Cancel(id), counts=self.world.cancel(id))
 
     @rule(id=ids, really=rarely)
     def terminate(self, id: str, really: bool) -> None:
-        if not really:
-            return
-        self.does(Terminate(id), counts=self.world.terminate(id))
+        if really:
+            self.does(Terminate(id), counts=self.world.terminate(id))
 
     @rule(id=ids)
     def retry(self, id: str) -> None:
@@ -142,7 +138,7 @@ class States(RuleBasedStateMachine):
                 self.world = before
                 self.world.block(id)
             elif flow.is_open:
-                self.world.release(flow)
+                self.world.accept(id)
         self.does(SubmitCommands(id, worker, whole, fence), counts=counts)
 
     def _answer(self, id: str, *, fenced: bool) -> None:
@@ -271,15 +267,10 @@ class States(RuleBasedStateMachine):
             history_is_sound(whole.events, flow)
             if id in self.unsaid:
                 flow.ready = self._secs(run.ready_at)
-            assert (run.status, run.cancel_seq, run.blocked is not None) == (
-                flow.status,
-                flow.asked,
-                flow.blocked != "",
-            )
-            assert (run.claim_token is not None, self._secs(run.claim_until)) == (
-                flow.claimed,
-                flow.until,
-            )
+            state = (run.status, run.cancel_seq, run.blocked is not None)
+            assert state == (flow.status, flow.asked, flow.blocked != "")
+            lease = (run.claim_token is not None, self._secs(run.claim_until))
+            assert lease == (flow.claimed, flow.until)
             assert (run.claimed_by, self._secs(run.ready_at)) == (flow.worker, flow.ready)
             assert {
                 row.seq: (row.name, str(row.status), row.attempt) for row in whole.activities

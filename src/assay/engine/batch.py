@@ -22,7 +22,7 @@ from assay.engine.wants import Grant, Want
 from assay.errors import AssayError, Refusal
 from assay.model.activity import Activity
 from assay.model.decision import Decision
-from assay.model.operations import Due, DueKind, Heard, Operation, Outcome
+from assay.model.operations import Due, DueKind, Heard, Operation, Outcome, RenewLeases
 from assay.model.run import Run
 from assay.model.task import TaskKind
 from assay.store.port import ActivityView, Loaded, Look, Ready
@@ -104,7 +104,7 @@ class BatchInHand:
             draft.roll_back(mark)
             missing.update(dict.fromkeys(gap.keys))
             return _UNDECIDED
-        if shared and (isinstance(outcome, (Refusal, Heard)) or not draft.changed_since(mark)):
+        if shared and not (_rests_on_guards(operation, outcome) and draft.changed_since(mark)):
             for no in view.touched.copy():
                 self._doubt(no, missing)
         return outcome
@@ -315,6 +315,11 @@ class BatchInHand:
         self._looked.clear()
         if not self._parts.exclusive:
             self._parts.index.windows.doubt()
+
+
+def _rests_on_guards(operation: Operation, outcome: Outcome | AssayError) -> bool:
+    """Whatever was read for it is written too, so that a stale row would be noticed."""
+    return not isinstance(outcome, (Refusal, Heard)) and not isinstance(operation, RenewLeases)
 
 
 def _view(draft: Draft, activity: Activity) -> ActivityView | None:

@@ -112,6 +112,7 @@ class Engine:
         now = self.advance(now)
         if self._hand is not None:
             return None
+        self.index.windows.shrink(self.wants.looks())
         self._wake_delayed(now)
         requests = self._take_requests()
         limit = 0 if _stands_alone(requests[-1:]) else DEADLINES_PER_BATCH

@@ -41,7 +41,7 @@ RETRY_DUE_AFTER = MICROS // 2
 # A database that has just failed is left alone so long, whoever is waiting.
 BREATH = MICROS // 20
 
-# Queues remembered at once; beyond that all are forgotten and looked at again on demand.
+# Queues remembered at once; beyond that only those stay that somebody waits on.
 WINDOWS_KEPT = 10_000
 
 # The longest a poll may be held (contract §5.16).

@@ -6,6 +6,7 @@ A window of a shared store is whole only for a while: others write too.
 """
 
 import heapq
+from collections.abc import Collection
 
 from assay.engine.limits import WINDOW_TASKS, WINDOWS_KEPT
 from assay.store.port import Look, Ready
@@ -91,10 +92,13 @@ class Windows:
         """The window on a queue, opened when somebody first wants something there."""
         window = self.by_look.get(look)
         if window is None:
-            if len(self.by_look) >= WINDOWS_KEPT:
-                self.clear()
             window = self.by_look[look] = Window()
         return window
+
+    def shrink(self, wanted: Collection[Look]) -> None:
+        """Too many queues are remembered: those stay that somebody waits on."""
+        if len(self.by_look) > WINDOWS_KEPT:
+            self.by_look = {look: self.by_look[look] for look in wanted if look in self.by_look}
 
     def doubt(self) -> None:
         """Others may have added tasks anywhere."""

@@ -1,12 +1,22 @@
 """What an engine must forget and look at again: somebody else was faster, or a batch failed."""
 
+import pytest
+
 from assay.core.view import Key, Need
+from assay.engine import windows
 from assay.model.commands import FailWorkflow, ScheduleActivity
-from assay.model.operations import FailActivity, Retry, Signal, Start, SubmitCommands
+from assay.model.operations import (
+    FailActivity,
+    RenewLeases,
+    Retry,
+    Signal,
+    Start,
+    SubmitCommands,
+)
 from assay.model.retry import RetryPolicy
 from assay.model.task import TaskKind
 from assay.store.port import Batch, CommitOutcome, Look, Refused
-from tests.unit.engine.bench import RUNS, WORK, Bench
+from tests.unit.engine.bench import LEASE, RUNS, WORK, Bench
 
 OTHER = Look(TaskKind.WORKFLOW, None, "other")
 
@@ -82,3 +92,45 @@ def test_a_retried_run_is_at_hand_with_all_that_is_live_of_it() -> None:
     stored = bench.store.load_now([Key(Need.RUN, no)]).activities
     kept = None if case is None else sorted(case.activities)
     assert kept in (None, sorted(row.seq for row in stored if row.is_live))
+
+
+def test_every_named_lease_is_renewed_whoever_gave_it() -> None:
+    one = Bench()
+    one.engine.parts.exclusive = False
+    two = Bench(one.store, exclusive=False)
+    one.start("a", "b")
+    assert one.poll().run.id == "a"
+    one.do(Signal("b", "kept by one as nobody's"))
+    assert two.poll().run.id == "b"
+    one.later(20)
+    one.do(RenewLeases("w1", ("a", "b")))
+    assert one.stored("a").claim_until == one.stored("b").claim_until == one.now + LEASE
+
+
+@pytest.fixture
+def few_windows(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(windows, "WINDOWS_KEPT", 3)
+
+
+def test_more_queues_than_are_remembered_come_to_rest(few_windows: None) -> None:
+    bench = Bench()
+    polls = [bench.want(Look(TaskKind.WORKFLOW, None, f"queue-{n}")) for n in range(6)]
+    bench.run()
+    bench.do(Start("order", "wf", queue="queue-2"))
+    assert polls[2].run.id == "wf"
+
+
+def test_a_delayed_task_is_handed_over_however_many_queues_are_asked_for(
+    few_windows: None,
+) -> None:
+    bench = Bench()
+    retried = RetryPolicy(max_attempts=3, initial_interval_secs=5)
+    bench.step("wf", ScheduleActivity(1, "work", "default", None, retried))
+    bench.do(FailActivity(bench.poll(WORK).activity.no, "not yet"))
+    poll = bench.want(WORK)
+    bench.run()
+    for n in range(6):
+        bench.poll(Look(TaskKind.WORKFLOW, None, f"queue-{n}"))
+    bench.later(6)
+    bench.run()
+    assert poll.activity.attempt == 2

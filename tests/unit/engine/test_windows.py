@@ -100,7 +100,7 @@ def test_tasks_that_come_and_go_take_no_room() -> None:
     assert drained(window) == [0, 1, 2, 3, 4]
 
 
-def test_a_queue_has_one_window_and_too_many_are_forgotten(
+def test_a_queue_has_one_window_and_of_too_many_the_wanted_stay(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(module, "WINDOWS_KEPT", 2)
@@ -109,6 +109,9 @@ def test_a_queue_has_one_window_and_too_many_are_forgotten(
     first = windows.of(looks[0])
     assert windows.of(looks[0]) is first
     assert windows.of(Look(TaskKind.WORKFLOW, "main", "a")) is not first
+    windows.shrink(looks)
+    assert len(windows.by_look) == 2
     windows.of(looks[2])
-    assert list(windows.by_look) == [looks[2]]
-    assert windows.of(looks[0]) is not first
+    windows.shrink([looks[0], looks[1]])
+    assert list(windows.by_look) == [looks[0]]
+    assert windows.of(looks[0]) is first
