@@ -228,12 +228,18 @@ class Engine:
 
     def _finish(self, hand: BatchInHand) -> None:
         self._hand = None
-        hand.rearm()
-        self.committed_looks.update(dict.fromkeys(self.index.absorb(hand.decision)))
-        hand.tidy()
-        hand.answer()
-        for want, grant in hand.grants:
-            self._deliver(want, grant)
+        try:
+            hand.rearm()
+            self.committed_looks.update(dict.fromkeys(self.index.absorb(hand.decision)))
+        except Exception:
+            self.forget_all()
+            raise
+        finally:
+            # It is committed, whatever memory makes of it: everybody hears so.
+            hand.tidy()
+            hand.answer()
+            for want, grant in hand.grants:
+                self._deliver(want, grant)
 
     def _deliver(self, want: Want, grant: Grant) -> None:
         want.state = WantState.ANSWERED
