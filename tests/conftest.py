@@ -5,6 +5,7 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
+import hypothesis
 import pytest
 
 from tests.support.postgres import (
@@ -14,6 +15,10 @@ from tests.support.postgres import (
     own_cluster,
     shared_url,
 )
+
+# The ordinary suite plays the same examples every time; ASSAY_EXAMPLES asks for new and more ones.
+hypothesis.settings.register_profile("ordinary", derandomize="ASSAY_EXAMPLES" not in os.environ)
+hypothesis.settings.load_profile("ordinary")
 
 # The first process of a run makes the directory; xdist's workers inherit the variable.
 DIRECTORY_VARIABLE = "ASSAY_TEST_POSTGRES_DIRECTORY"

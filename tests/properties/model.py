@@ -41,8 +41,7 @@ class World:
         flow.claimed, flow.until, flow.lost, flow.blocked = False, None, 0, ""
 
     def accept(self, id: str) -> None:
-        """A batch was taken: whatever was claimed before is answered."""
-        self.flows[id].lapsed = False
+        """A batch was taken. Claims of other workers that lapsed before may still be answered."""
         self.release(self.flows[id])
 
     def news(self, flow: Flow, *, at_once: bool = False) -> None:

@@ -154,6 +154,14 @@ def may_answer_older_claim(run: Run) -> bool:
     return past is not None and run.claimed_by in _decoder.decode(past)
 
 
+def claimers_still_out(run: Run) -> str | None:
+    """Those whose expired claims of this run are unanswered, once its claimer has answered."""
+    if run.expired_claimers is None:
+        return None
+    out = [name for name in _decoder.decode(run.expired_claimers) if name != run.claimed_by]
+    return msgspec.json.encode(out).decode() if out else None
+
+
 def _expired_claimers(run: Run) -> str | None:
     if run.claim_token is None or run.claimed_by is None:
         return run.expired_claimers

@@ -5,6 +5,7 @@ from functools import partial
 from msgspec.structs import replace
 
 from assay.core.claim import (
+    claimers_still_out,
     close_claim,
     may_answer_older_claim,
     offer,
@@ -43,7 +44,9 @@ def submit_commands(draft: Draft, operation: SubmitCommands) -> Done:
         run = apply_command(draft, run, command)
         if not run.is_open:
             return DONE
-    released = replace(close_claim(run), attempt=0, blocked=None, expired_claimers=None)
+    released = replace(
+        close_claim(run), attempt=0, blocked=None, expired_claimers=claimers_still_out(run)
+    )
     draft.put(offer(released, draft.now) if may_have_missed else released)
     return DONE
 
