@@ -38,11 +38,8 @@ class World:
                 self.tell(parent, id)
 
     def release(self, flow: Flow) -> None:
+        """No claim is open; those that lapsed before, of other workers, may still be answered."""
         flow.claimed, flow.until, flow.lost, flow.blocked = False, None, 0, ""
-
-    def accept(self, id: str) -> None:
-        """A batch was taken. Claims of other workers that lapsed before may still be answered."""
-        self.release(self.flows[id])
 
     def news(self, flow: Flow, *, at_once: bool = False) -> None:
         if flow.ready is None or (at_once and flow.ready > self.now):

@@ -138,7 +138,7 @@ class States(RuleBasedStateMachine):
                 self.world = before
                 self.world.block(id)
             elif flow.is_open:
-                self.world.accept(id)
+                self.world.release(flow)
         self.does(SubmitCommands(id, worker, whole, fence), counts=counts)
 
     def _answer(self, id: str, *, fenced: bool) -> None:

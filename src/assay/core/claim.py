@@ -97,7 +97,7 @@ def expire_run_claim(draft: Draft, run: Run) -> None:
         ready_at = now + blocked_delay(since, EXPIRED_LONGEST_SECS)
     elif blocked is not None:
         ready_at = now + blocked_delay(failures, REFUSED_LONGEST_SECS)
-    if _was_cancelled_meanwhile(run):
+    if was_cancelled_meanwhile(run):
         ready_at = now
     draft.put(replace(run, claim_until=None, attempt=failures, blocked=blocked, ready_at=ready_at))
 
@@ -106,7 +106,7 @@ def block_run(draft: Draft, run: Run, why: str) -> None:
     """The batch was refused as non-deterministic: the claim closes, the run is offered later."""
     failures = run.attempt + 1
     ready_at = draft.now + blocked_delay(failures, REFUSED_LONGEST_SECS)
-    if _was_cancelled_meanwhile(run):
+    if was_cancelled_meanwhile(run):
         ready_at = draft.now
     draft.put(replace(close_claim(run), attempt=failures, blocked=why, ready_at=ready_at))
 
@@ -170,8 +170,8 @@ def _expired_claimers(run: Run) -> str | None:
     return msgspec.json.encode(past[-CLAIMERS_KEPT:]).decode()
 
 
-def _was_cancelled_meanwhile(run: Run) -> bool:
-    """A cancel request since the claim: no back-off holds it up."""
+def was_cancelled_meanwhile(run: Run) -> bool:
+    """Cancel was requested since the claim: its holder could not know."""
     return run.cancel_seq is not None and run.cancel_seq > run.claim_seq
 
 

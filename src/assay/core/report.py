@@ -11,6 +11,7 @@ from assay.core.claim import (
     offer,
     renew_run_claim,
     undo_run_claim,
+    was_cancelled_meanwhile,
 )
 from assay.core.commands import NOT_AFTER_CANCEL, apply_command, first_look
 from assay.core.draft import Draft
@@ -32,7 +33,7 @@ def submit_commands(draft: Draft, operation: SubmitCommands) -> Done:
     """Apply a batch in order, then release the claim: all of it, or nothing."""
     run = held_run(draft, operation.id, operation.worker_id, operation.lease)
     may_have_missed = operation.lease is None and may_answer_older_claim(run)
-    stale = run.cancel_seq is not None and run.claim_seq < run.cancel_seq
+    stale = was_cancelled_meanwhile(run)
     # The mark of an expired lease is not news: this batch answers all there was to answer.
     had_news = run.claim_until is not None or run.last_seq > run.claim_seq
     marked = run.ready_at is not None and had_news

@@ -112,8 +112,9 @@ class Engine:
         now = self.advance(now)
         if self._hand is not None:
             return None
-        self.index.windows.shrink(self.wants.looks())
-        self._wake_delayed(now)
+        looks = self.wants.looks()
+        self.index.windows.shrink(looks)
+        self._wake_delayed(looks, now)
         requests = self._take_requests()
         limit = 0 if _stands_alone(requests[-1:]) else DEADLINES_PER_BATCH
         rows = self.index.deadlines.take_due(now, limit) if limit else []
@@ -137,13 +138,8 @@ class Engine:
     def after_defect(self, error: AssayError) -> Step | None:
         """Something of the batch cannot even be decided: halve it until that stands alone."""
         hand = self._hand
-        if hand is None:
+        if hand is None or not self._halve(hand, error):
             return None
-        if not hand.can_split:
-            self._fail(hand, error)
-            return None
-        self._intake.extendleft(reversed(hand.split(RETRY_DUE_AFTER)))
-        hand.begin_anew(lock=False)
         return LoadStep((), (), lock=False)
 
     def committed(self, outcome: CommitOutcome) -> Step | None:
@@ -261,12 +257,16 @@ class Engine:
 
     def _after_refusal(self, hand: BatchInHand, error: str) -> Step | None:
         self.index.forget(hand.decision)
+        return self._decide() if self._halve(hand, StoreFault(error)) else None
+
+    def _halve(self, hand: BatchInHand, error: AssayError) -> bool:
+        """What cannot be done hurts nobody beside it: half is given back; alone, it fails."""
         if not hand.can_split:
-            self._fail(hand, StoreFault(error))
-            return None
+            self._fail(hand, error)
+            return False
         self._intake.extendleft(reversed(hand.split(RETRY_DUE_AFTER)))
         hand.begin_anew(lock=False)
-        return self._decide()
+        return True
 
     def _fail(self, hand: BatchInHand, error: AssayError) -> None:
         self.index.forget(hand.decision)
@@ -299,9 +299,9 @@ class Engine:
                 break
         return requests
 
-    def _wake_delayed(self, now: int) -> None:
+    def _wake_delayed(self, looks: list[Look], now: int) -> None:
         """Tasks whose delay is over: those who wait on their queue are served."""
-        for look in self.wants.looks():
+        for look in looks:
             window = self.index.windows.by_look.get(look)
             at = None if window is None else window.next_at()
             if at is not None and at <= now:

@@ -44,9 +44,6 @@ BREATH = MICROS // 20
 # Queues remembered at once; beyond that only those stay that somebody waits on.
 WINDOWS_KEPT = 10_000
 
-# The longest a poll may be held (contract §5.16).
-LONGEST_HOLD_SECS = 60
-
 # The default lease on a workflow task (contract §10.2).
 LEASE_SECS = 30.0
 
