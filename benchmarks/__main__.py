@@ -2,7 +2,7 @@
 
 import sys
 
-from benchmarks import committer, idle, throughput
+from benchmarks import committer, idle, scale, throughput
 from benchmarks.options import Options, parse
 from benchmarks.results import Report, save, say, show
 
@@ -15,7 +15,13 @@ def w2(options: Options) -> Report:
     return throughput.measure(options, throughput.W2)
 
 
-BENCHMARKS = {"w1": w1, "w2": w2, "idle": idle.measure, "committer": committer.measure}
+BENCHMARKS = {
+    "w1": w1,
+    "w2": w2,
+    "idle": idle.measure,
+    "committer": committer.measure,
+    "scale": scale.measure,
+}
 
 
 def main(arguments: list[str]) -> int:

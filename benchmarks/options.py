@@ -21,6 +21,7 @@ class Options(msgspec.Struct, frozen=True):
     activity_pollers: int
     callers: int
     operations: int
+    rows: int
     directory: Path | None
     profile: Path | None
     quiet: bool
@@ -42,6 +43,7 @@ def parse(arguments: Sequence[str], names: Sequence[str], description: str) -> O
     add("--activity-pollers", type=int, default=50)
     add("--callers", type=int, default=100, help="committer: concurrent callers")
     add("--operations", type=int, default=40_000, help="committer: completions in one run")
+    add("--rows", type=int, default=1_000_000, help="scale: runs in the full store")
     add("--directory", type=Path, help="where the store lies; default: beside the checkout")
     add("--profile", type=Path, help="write py-spy's raw samples of the server here")
     add("--quiet", action="store_true", help="make runs again that other processes disturbed")

@@ -21,8 +21,18 @@ class Run(msgspec.Struct, frozen=True):
     notes: dict[str, int | float | str] = {}
 
 
+class Line(msgspec.Struct, frozen=True):
+    """One question, asked of few runs and of many; milliseconds."""
+
+    name: str
+    few_p50: float
+    few_p95: float
+    many_p50: float
+    many_p95: float
+
+
 class Report(msgspec.Struct, frozen=True):
-    """All runs of one benchmark, with what they were measured on."""
+    """All runs of one benchmark, or all questions of it, with what they were measured on."""
 
     title: str
     unit: str
@@ -31,6 +41,7 @@ class Report(msgspec.Struct, frozen=True):
     machine: Machine
     runs: list[Run]
     median: dict[str, float]
+    lines: list[Line] = []
 
 
 def medians(runs: Sequence[Run]) -> dict[str, float]:
@@ -45,6 +56,9 @@ def show(report: Report) -> None:
     say(f"\n{report.title} on {report.options.store}, unit: {report.unit}")
     say(f"{machine.processor}, {machine.cores} cores, {machine.disk}, Python {machine.python}")
     say(f"commit {machine.commit}, {machine.at}")
+    if report.lines:
+        show_lines(report)
+        return
     names = list(report.median)
     say("".join(f"{name:>16}" for name in ("", *names)))
     for number, run in enumerate(report.runs, 1):
@@ -53,6 +67,16 @@ def show(report: Report) -> None:
     say(f"aim: {report.aim}")
     for number, run in enumerate(report.runs, 1):
         say(f"run {number}: " + ", ".join(f"{name} {value}" for name, value in run.notes.items()))
+
+
+def show_lines(report: Report) -> None:
+    """Print one line per question, with how much dearer it is where there is more."""
+    say("".join(f"{name:>12}" for name in (" " * 26, "few p50", "p95", "many p50", "p95", "ratio")))
+    for line in report.lines:
+        figures = (line.few_p50, line.few_p95, line.many_p50, line.many_p95)
+        cells = "".join(f"{figure:>12.2f}" for figure in (*figures, line.many_p50 / line.few_p50))
+        say(f"{line.name:<26}{cells}")
+    say(f"aim: {report.aim}")
 
 
 def row(head: str, figures: dict[str, float]) -> str:

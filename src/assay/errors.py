@@ -6,6 +6,7 @@ AssayError
 │   ├── BadValue            a value is not admissible
 │   ├── BadShape            JSON of the wrong shape
 │   ├── NotFound            the thing named does not exist (or is over, where that counts as gone)
+│   ├── Gone                a cursor points to events that are not kept
 │   └── Conflict            the state of the thing named forbids it
 │       └── NonDeterminism  a replay asks for something else than history holds
 ├── StoreFault              the database said no, or nothing
@@ -55,6 +56,12 @@ class NotFound(Refusal):
     """The thing named does not exist."""
 
     code = "not_found"
+
+
+class Gone(Refusal):
+    """A cursor points to events that are not kept."""
+
+    code = "gone"
 
 
 class Conflict(Refusal):

@@ -52,6 +52,26 @@ async def test_wrong_methods(api: Api, method: str, path: str, allowed: set[str]
     assert method not in named
 
 
+@over_http
+async def test_head_and_options_are_methods_that_no_route_has(api: Api) -> None:
+    """An answer to HEAD has no body (RFC 9110): the next answer on the connection is read right."""
+    connection = await api.http.open()
+    path = f"{api.prefix}/workflows/x"
+    await connection.send(f"HEAD {path} HTTP/1.1\r\nhost: x\r\n\r\n".encode())
+    head = await connection._reader.readuntil(b"\r\n\r\n")
+    assert head.startswith(b"HTTP/1.1 405 ")
+    assert b"\r\nallow: DELETE, GET\r\n" in head
+    await connection.send(f"OPTIONS {path} HTTP/1.1\r\nhost: x\r\n\r\n".encode())
+    answer = await connection.answer()
+    assert (answer.status, answer.headers["allow"]) == (405, "DELETE, GET")
+    assert answer.error
+    for method in ("HEAD", "OPTIONS"):
+        await connection.send(f"{method} {api.prefix}/none HTTP/1.1\r\nhost: x\r\n\r\n".encode())
+        assert (await connection._reader.readuntil(b"\r\n\r\n")).startswith(b"HTTP/1.1 404 ")
+        if method == "OPTIONS":
+            assert b"not found" in await connection._reader.readuntil(b"}")
+
+
 NOT_JSON = [
     b"{",
     b"nope",

@@ -9,8 +9,6 @@ from tests.support.api import Api, over_http
 from tests.support.http import Json
 from tests.support.tasks import task_history
 
-pytestmark = pytest.mark.xfail(reason="RecordSideEffect and CancelTimer are not built yet")
-
 
 @over_http
 async def test_side_effects_are_recorded_once_and_wake_the_run(api: Api) -> None:

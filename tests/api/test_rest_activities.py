@@ -9,8 +9,6 @@ from tests.support.api import Api, over_http
 from tests.support.caller import at
 from tests.support.http import Json
 
-pytestmark = pytest.mark.xfail(reason="POST /workflows/{id}/activities is not built yet")
-
 
 @over_http
 async def test_defaults(api: Api) -> None:

@@ -45,7 +45,6 @@ async def test_a_signal_makes_a_waiting_run_dispatchable(api: Api) -> None:
     await held
 
 
-@pytest.mark.xfail(reason="request_id is not built yet")
 @over_http
 async def test_a_repeated_request_id_records_nothing(api: Api) -> None:
     run = await api.start()

@@ -4,15 +4,20 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import json
+import random
+from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
 
 from tests.support import commands
 from tests.support.api import Api
-from tests.support.caller import until
+from tests.support.caller import at, until
 from tests.support.http import Http, Json
+from tests.support.plain_records import RecordingContext
 from tests.support.plain_replay import CallFailed, Cancelled, Context
 from tests.support.plain_worker import ActivityContext, PlainWorker
+from tests.support.runs import Event
 from tests.support.server import Server
 
 SECS = 40.0
@@ -78,6 +83,7 @@ class Shop:
         worker.define("Delivery", self.delivery)
         worker.define("Careful", self.careful)
         worker.define("Careless", self.careless)
+        worker.define("Diary", diary)
         for name in ("reserve", "price", "pay", "ship", "undo"):
             worker.activity(name, self.activity(name))
         return worker
@@ -174,6 +180,79 @@ def test_a_cancelled_family_cleans_up(own_server: Server) -> None:
             assert last.payload == {"reason": "closed today"}
 
     asyncio.run(story())
+
+
+# What is recorded on the way
+
+
+async def diary(ctx: RecordingContext, given: Json) -> Json:
+    """Three days, each a run of its own; signals that came too early go along."""
+    day, entries = given["day"], given["entries"]
+    ctx.register_query("entries", lambda: entries)
+    ctx.register_query("broken", lambda: given["no such key"])
+    ctx.upsert_search_attributes({"day": day})
+    luck = await ctx.side_effect("luck", lambda: [random.random(), None])
+    assert luck == await ctx.side_effect("again", lambda: luck)
+    counted = await ctx.step(unsteady, retry_in_secs=0.1)
+    style = "new" if ctx.patched("style") else "old"
+    note = await ctx.wait_for_signal("note", timeout=20 if day < 3 else 0.05)
+    entries = [*entries, {"note": note, "luck": luck[0], "tries": counted, "style": style}]
+    ctx.upsert_search_attributes({"notes": len(entries)})
+    if day < 3:
+        await ctx.continue_as_new({"day": day + 1, "entries": entries})
+    try:
+        await ctx.step(hopeless, max_attempts=2)
+    except CallFailed as failure:
+        return {"entries": entries, "failure": str(failure)}
+
+
+def unsteady(attempt: int) -> Json:
+    if attempt < 3:
+        raise RuntimeError(f"attempt {attempt} slipped")
+    return attempt
+
+
+def hopeless(attempt: int) -> Json:
+    raise RuntimeError(f"no use, not even at attempt {attempt}")
+
+
+def test_a_diary_of_three_runs(own_server: Server) -> None:
+    async def story() -> None:
+        async with opened(own_server) as (api, _):
+            run = await api.start(workflow_type="Diary", input={"day": 1, "entries": []})
+            for note in ("first", "second"):
+                await api.signal(run, "note", note)
+            chain = [run]
+            for _ in range(2):
+                [*_, last] = await until(history_of(api, chain[-1]), is_over, SECS)
+                assert last.type == "WorkflowContinuedAsNew"
+                chain.append(last.payload["new_workflow_id"])
+            record = await ended(api, chain[-1])
+            result = json.loads(record["result"])
+            assert [entry["note"] for entry in result["entries"]] == ["first", "second", None]
+            assert [entry["tries"] for entry in result["entries"]] == [3, 3, 3]
+            assert [entry["style"] for entry in result["entries"]] == ["new"] * 3
+            assert result["failure"] == ("step 'hopeless' failed: no use, not even at attempt 2")
+            assert len({entry["luck"] for entry in result["entries"]}) == 3
+            assert '"day":3' in record["search_attributes"]
+            assert '"notes":3' in record["search_attributes"]
+            for link in chain:
+                kinds = Counter(await api.kinds(link))
+                assert kinds["SideEffectRecorded"] == 2
+                assert kinds["StepAttemptFailed"] == (3 if link == chain[-1] else 2)
+                assert (kinds["PatchRecorded"], kinds["SearchAttributesUpserted"]) == (1, 2)
+            state = await api.get(at(chain[-1], "state", "entries"))
+            assert state["value"] == result["entries"]
+
+    asyncio.run(story())
+
+
+def history_of(api: Api, run: str) -> Callable[[], Awaitable[list[Event]]]:
+    return lambda: api.history(run)
+
+
+def is_over(history: list[Event]) -> bool:
+    return history[-1].type.startswith(("WorkflowCo", "WorkflowFailed"))
 
 
 def test_unknown_types_fail_by_name(own_server: Server) -> None:

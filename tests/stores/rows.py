@@ -15,6 +15,7 @@ from assay.model.decision import Change, Decision, Voided
 from assay.model.events import Event, EventType
 from assay.model.retry import RetryPolicy
 from assay.model.run import Run
+from assay.model.schedule import OverlapPolicy, Schedule
 from assay.model.states import ActivityStatus, RunStatus
 from assay.model.timer import Timer
 from assay.model.worker import Worker
@@ -22,7 +23,7 @@ from assay.store.port import Batch, CommitOutcome, Committed, Loaded
 from tests.stores.places import Instance
 
 NOW = 1_700_000_000_000_000
-Row = TypeVar("Row", Run, Activity, Timer)
+Row = TypeVar("Row", Run, Activity, Timer, Schedule)
 
 # What JSON, SQL and UTF-8 each have opinions about.
 ODD_TEXTS = (
@@ -94,6 +95,23 @@ def a_worker(id: str, **fields: Any) -> Worker:
         max_activities=2,
         registered_at=NOW,
         last_seen=NOW,
+    )
+    return replace(basis, **fields)
+
+
+def a_schedule(no: int, **fields: Any) -> Schedule:
+    basis = Schedule(
+        no=no,
+        namespace="main",
+        name=f"schedule-{no}",
+        type="order",
+        cron="@daily",
+        timezone="UTC",
+        input=None,
+        queue="default",
+        overlap=OverlapPolicy.SKIP,
+        paused=False,
+        created_at=NOW,
     )
     return replace(basis, **fields)
 

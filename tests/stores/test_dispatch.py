@@ -121,6 +121,39 @@ def test_open_timers_are_due_at_their_times(place: Place) -> None:
     run(work())
 
 
+def test_a_run_whose_time_is_nearly_over_is_due_for_what_comes_first(place: Place) -> None:
+    async def work() -> None:
+        async with place.opened() as instance:
+            over: dict[str, Any] = {"timeout_at": NOW + 5, "timeout_secs": 9.0}
+            held: dict[str, Any] = {"claim_token": 1, "claimed_by": "w"}
+            await write(
+                instance,
+                runs=[
+                    new(a_run(2, **over)),
+                    new(a_run(3, claim_until=NOW + 9, **held, **over)),
+                    new(a_run(4, claim_until=NOW + 3, **held, **over)),
+                    new(a_run(5, cascade="null", updated_at=NOW - 7, **over)),
+                    new(
+                        a_run(
+                            6, cascade="null", updated_at=NOW - 7, claim_until=NOW, **held, **over
+                        )
+                    ),
+                    new(a_run(7, status=RunStatus.FAILED, completed_at=NOW, **over)),
+                ],
+            )
+            due = await instance.store.deadlines(NOW + 5)
+            assert sorted((each.no, each.at - NOW, each.kind) for each in due) == [
+                (2, 5, DueKind.RUN),
+                (3, 5, DueKind.RUN),
+                (4, 3, DueKind.RUN),
+                (5, -7, DueKind.RUN),
+                (6, -7, DueKind.RUN),
+            ]
+            assert await instance.store.deadlines(NOW + 4) == []
+
+    run(work())
+
+
 def test_open_claims_and_unfinished_cascades_are_deadlines(place: Place) -> None:
     async def work() -> None:
         async with place.opened() as instance:

@@ -20,8 +20,9 @@ from assay.errors import StoreUnavailable
 from assay.model.decision import Change
 from assay.model.events import Event
 from assay.model.operations import Signal, Start
-from assay.store.port import Committed, Failed, HistoryRow, Stale, Unknown
+from assay.store.port import Committed, Failed, Stale, Unknown
 from assay.store.postgres.store import PostgresStore
+from assay.store.views import HistoryRow
 from tests.stores.places import Instance, Place, run
 from tests.stores.rows import a_run, an_event, attempt, history, load, new, runs, write
 from tests.stores.wires import Wire

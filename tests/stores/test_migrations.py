@@ -4,18 +4,24 @@ from __future__ import annotations
 
 import asyncio
 import sqlite3
-from collections.abc import Iterable
-from contextlib import closing
+from collections.abc import Iterable, Iterator
+from contextlib import closing, contextmanager
 from urllib.parse import urlsplit
 
+import apsw
 import asyncpg
 import pytest
 
+from assay.core.view import Key, Need
 from assay.errors import SchemaFault, StoreUnavailable
 from assay.store import migrate
+from assay.store.catalogue import Living, NamespaceView, QueueView
+from assay.store.listing import Listing
 from assay.store.migrate import Migration, migrations
-from tests.stores.places import Place, run, sqlite_file
-from tests.stores.rows import a_run, load, new, write
+from assay.store.postgres.schema import migrate as migrate_postgres
+from assay.store.sqlite.schema import migrate as migrate_sqlite
+from tests.stores.places import Instance, Place, run, sqlite_file
+from tests.stores.rows import a_run, activities, changed, load, new, runs, timers, write
 from tests.support.postgres import execute, fresh_database
 
 POSTGRES_SCHEMA = """
@@ -35,9 +41,10 @@ SQLITE_SCHEMA = "SELECT type, name, tbl_name, sql FROM sqlite_schema ORDER BY ty
 POSTGRES_COLUMNS = """
 SELECT table_name, column_name FROM information_schema.columns WHERE table_schema = 'public'
 """
+WAITING = [("batch", name) for name in ("place", "size", "frames", "counts")]
 SQLITE_COLUMNS = """
 SELECT schema.name, columns.name FROM sqlite_schema AS schema
-JOIN pragma_table_info(schema.name) AS columns WHERE schema.type = 'table'
+JOIN pragma_table_xinfo(schema.name) AS columns WHERE schema.type = 'table'
 """
 
 
@@ -47,6 +54,26 @@ def open_once(place: Place) -> None:
             pass
 
     run(work())
+
+
+def migrate_once(place: Place) -> None:
+    """Bring the schema as far as the migrations go; the engine may not know such an old one."""
+
+    async def work() -> None:
+        connection = await asyncpg.connect(place.address)
+        try:
+            await migrate_postgres(connection)
+        finally:
+            await connection.close()
+
+    if place.kind == "postgres":
+        run(work())
+        return
+    connection = apsw.Connection(place.address)
+    try:
+        migrate_sqlite(connection)
+    finally:
+        connection.close()
 
 
 def query(place: Place, text: str) -> list[tuple[object, ...]]:
@@ -81,6 +108,18 @@ def contents(place: Place) -> list[list[tuple[object, ...]]]:
     return [query(place, f"SELECT * FROM {table} ORDER BY 1") for table in tables]
 
 
+@contextmanager
+def the_first_migrations(count: int) -> Iterator[None]:
+    """As if this code were that old."""
+
+    def some(dialect: str) -> list[Migration]:
+        return migrations(dialect)[:count]
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(migrate, "migrations", some)
+        yield
+
+
 def test_starting_again_changes_nothing(lasting_place: Place) -> None:
     open_once(lasting_place)
     before = schema(lasting_place)
@@ -92,25 +131,100 @@ def test_starting_again_changes_nothing(lasting_place: Place) -> None:
 
 
 def test_a_schema_carried_forward_is_like_a_new_one(
-    lasting_place: Place, monkeypatch: pytest.MonkeyPatch
+    lasting_place: Place,
 ) -> None:
-    known = migrations
-
-    def the_first(count: int) -> None:
-        def some(dialect: str) -> list[Migration]:
-            return known(dialect)[:count]
-
-        monkeypatch.setattr(migrate, "migrations", some)
-
-    newest = len(known("sqlite"))
+    newest = len(migrations("sqlite"))
     for count in range(1, newest + 1):
-        the_first(count)
-        open_once(lasting_place)
+        with the_first_migrations(count):
+            migrate_once(lasting_place)
     carried = schema(lasting_place)
     open_once(lasting_place)
     assert schema(lasting_place) == carried
     applied = query(lasting_place, "SELECT version FROM schema_version ORDER BY version")
     assert applied == [(version,) for version in range(1, newest + 1)]
+
+
+# What the first schema held: a parent and its child, both at work, an ended run, and a worker.
+FIRST_ROWS = (
+    "INSERT INTO namespace (name, created_at) VALUES ('other', 5)",
+    """
+    INSERT INTO run (no, id, run_id, namespace, type, status, created_at, updated_at, start_at,
+      ver, last_seq, top_activity, top_timer, parent_no, parent_id, child_id, result_seq,
+      completed_at, queue, priority, ready_at, attempt, claimed_by, claim_seq)
+    VALUES
+      (2, 'wf-ä', 'r2', 'main', 'order', 'RUNNING', 10, 11, 10, 3, 2, 1, 1, NULL, NULL, NULL, NULL,
+       NULL, 'default', 0, NULL, 0, 'w', 1),
+      (3, 'wf-child', 'r3', 'main', 'part', 'PENDING', 20, 20, 20, 0, 1, 0, 0, 2, 'wf-ä',
+       'wf-child', NULL, NULL, 'default', 0, 20, 0, NULL, 0),
+      (4, 'wf-done', 'r4', 'other', 'order', 'COMPLETED', 5, 9, 5, 4, 2, 0, 0, NULL, NULL, NULL, 2,
+       9, 'default', 0, NULL, 0, 'w', 1)
+    """,
+    """
+    INSERT INTO activity (no, run_no, seq, name, status, max_attempts, initial_interval_secs,
+      backoff_coefficient, start_to_close_secs, scheduled_seq, wanted_seq, scheduled_at, ver,
+      queue, namespace, priority, ready_at, attempt)
+    VALUES (6, 2, 1, 'charge', 'PENDING', 3, 1, 2, 300, 2, 2, 11, 0, 'work', 'main', 0, 11, 1)
+    """,
+    """
+    INSERT INTO timer (no, run_no, seq, fire_at, scheduled_seq, state, ver)
+    VALUES (7, 2, 1, 99, 2, 'open', 0)
+    """,
+    """
+    INSERT INTO event (run_no, seq, id, type, at, payload)
+    VALUES (2, 1, 8, 'WorkflowStarted', 10, '{"in":1}'),
+      (2, 2, 9, 'ActivityScheduled', 11, '{"activity_id":6,"input":"[1]"}'),
+      (3, 1, 10, 'WorkflowStarted', 20, NULL), (4, 1, 11, 'WorkflowStarted', 5, NULL),
+      (4, 2, 12, 'WorkflowCompleted', 9, '"out"')
+    """,
+    """
+    INSERT INTO worker (id, namespace, identity, queue, max_workflows, max_activities,
+      registered_at, last_seen)
+    VALUES ('w', 'main', 'me', 'default', 1, 1, 10, 50)
+    """,
+    "INSERT INTO batch (instance, no, at) VALUES (1, 1, 20)",
+    "UPDATE meta SET value = 100 WHERE name = 'numbers'",
+    "UPDATE meta SET value = 1 WHERE name = 'instances'",
+)
+
+
+def test_rows_of_the_first_schema_are_carried_forward(lasting_place: Place) -> None:
+    with the_first_migrations(1):
+        migrate_once(lasting_place)
+    for statement in FIRST_ROWS:
+        change(lasting_place, statement)
+
+    async def work() -> None:
+        async with lasting_place.opened() as instance:
+            store = instance.store
+            found = await runs(instance, 2, 3, 4)
+            assert [found[no].status for no in (2, 3, 4)] == ["RUNNING", "PENDING", "COMPLETED"]
+            assert (found[2].top_step, found[2].patches, found[2].successor_no) == (0, 0, None)
+            assert (await activities(instance, 6))[6].queue == "work"
+            assert (await timers(instance, 7))[7].fire_at == 99
+            await write(instance, runs=[changed(found[2], last_seq=3)])
+            assert await store.reading.run_counts("main") == {"RUNNING": 1, "PENDING": 1}
+            assert await store.reading.run_counts("other") == {"COMPLETED": 1}
+            await only_new_numbers(instance)
+            namespaces = await store.catalogue.namespaces()
+            assert namespaces == [NamespaceView("main", 5), NamespaceView("other", 5)]
+            listed = store.catalogue.runs
+            assert [view.run.id for view in await listed(Listing("main"))] == ["wf-child", "wf-ä"]
+            [done] = await listed(Listing("other", claimed_by="w"))
+            assert (done.run.id, done.result) == ("wf-done", '"out"')
+            [child] = await store.catalogue.children("wf-ä")
+            assert (child.run.id, child.run.parent_id) == ("wf-child", "wf-ä")
+            [worker] = await store.catalogue.workers("main", Living(40))
+            assert worker.worker.id == "w"
+            queues = await store.catalogue.queues("main", Living(40))
+            assert queues == [QueueView("default", 0, 0, 1), QueueView("work", 1, 0, 0)]
+
+    run(work())
+
+
+async def only_new_numbers(instance: Instance) -> None:
+    loaded = await load(instance, Key(Need.NUMBERS, 1))
+    assert loaded.first_number is not None
+    assert loaded.first_number >= 100
 
 
 def test_both_databases_have_the_same_tables_and_columns(
@@ -124,8 +238,8 @@ def test_both_databases_have_the_same_tables_and_columns(
 
 
 def plain(column: Iterable[object]) -> bool:
-    """A file has one engine, so nobody enlists there."""
-    return "instance" not in list(column)[:1]
+    """A file has one engine, so nobody enlists there, and nothing waits to be numbered."""
+    return "instance" not in list(column)[:1] and column not in WAITING
 
 
 def test_a_changed_migration_is_refused(lasting_place: Place) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from assay.model.states import ActivityStatus, RunStatus
-from assay.store.port import ActivityView, HistoryRow, RunView
+from assay.store.views import ActivityView, HistoryRow, RunView
 from tests.stores.places import Instance, Place, run
 from tests.stores.rows import (
     NOW,

@@ -24,7 +24,7 @@ from assay.model.operations import (
 )
 from assay.model.retry import RetryPolicy
 from assay.model.task import TaskKind
-from assay.store.port import HistoryRow
+from assay.store.views import HistoryRow
 from tests.stores.places import Place, run
 
 WORKFLOWS, ACTIVITIES = TaskKind.WORKFLOW, TaskKind.ACTIVITY

@@ -9,6 +9,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 from tests.support.http import Http
+from tests.support.plans import Plans
 from tests.support.runs import Runs
 from tests.support.server import Server
 from tests.support.tasks import Tasks
@@ -16,8 +17,8 @@ from tests.support.tasks import Tasks
 TEST_SECS = 30.0
 
 
-class Api(Runs, Tasks):
-    """Requests about runs and those of a worker, for one test."""
+class Api(Runs, Tasks, Plans):
+    """Requests about runs and schedules, and those of a worker, for one test."""
 
 
 def over_http(

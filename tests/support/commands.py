@@ -54,6 +54,34 @@ def side_effect(seq: int, value: Json, name: str = "effect") -> Json:
     return {"type": "RecordSideEffect", "seq": seq, "name": name, "value": value}
 
 
+def step(seq: int, result: Json = None, name: str = "charge", **fields: Json) -> Json:
+    return {"type": "RecordStep", "seq": seq, "name": name, "result": result, **fields}
+
+
+def step_failed(seq: int, attempt: int = 1, retry_in: float = 0, **fields: Json) -> Json:
+    """An attempt that failed and that another one follows."""
+    again = {"attempt": attempt, "final": False, "retry_in_secs": retry_in, "error": "broke"}
+    return {"type": "RecordStep", "seq": seq, "name": "charge", **again, **fields}
+
+
+def patch(patch_id: str) -> Json:
+    return {"type": "RecordPatch", "id": patch_id}
+
+
+def snapshot(state: Json) -> Json:
+    return {"type": "RecordSnapshot", "state": state}
+
+
+def upsert(attributes: Json, seq: int | None = None) -> Json:
+    numbered = {} if seq is None else {"seq": seq}
+    return {"type": "UpsertSearchAttributes", "patch": attributes, **numbered}
+
+
+def continue_as_new(input: Json = None, carry: Json = None) -> Json:
+    carried = {} if carry is None else {"carry": carry}
+    return {"type": "ContinueAsNew", "input": input, **carried}
+
+
 def complete(result: Json = None) -> Json:
     return {"type": "CompleteWorkflow", "result": result}
 

@@ -10,7 +10,7 @@ from typing import TypeAlias
 
 from tests.support.caller import commands_of
 from tests.support.http import Answer, Http, Json, Lost
-from tests.support.plain_replay import Context, Handler, replay
+from tests.support.plain_records import Handler, RecordingContext, replay
 from tests.support.runs import from_task
 
 HEARTBEAT_SECS = 10.0
@@ -90,7 +90,7 @@ class PlainWorker:
     async def _replay(self, task: Json) -> None:
         run_id, kind = task["workflow_id"], task["workflow_type"]
         if kind in self._workflows:
-            context = Context([from_task(item) for item in task["history"]], run_id)
+            context = RecordingContext([from_task(item) for item in task["history"]], run_id)
             commands = replay(self._workflows[kind], task["input"], context)
         else:
             error = f"no workflow handler registered for type: {kind}"

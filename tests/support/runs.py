@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 from typing import Any
+from urllib.parse import urlencode
 
 from tests.support.caller import Caller, at
 from tests.support.http import NOTHING, Answer, Json
@@ -78,6 +79,18 @@ class Runs(Caller):
     async def retry(self, run_id: str, status: int = 200) -> Json:
         body = {"requested_by": "ann", "reason": "mended"}
         return (await self.send("POST", at(run_id, "retry"), body, status)).json()
+
+    async def continue_as_new(self, run_id: str, status: int = 201, **fields: Any) -> Json:
+        """The answer: the successor's record."""
+        path = at(run_id, "continue-as-new")
+        return (await self.send("POST", path, fields or NOTHING, status)).json()
+
+    async def delete(self, run_id: str, status: int = 204) -> Answer:
+        return await self.send("DELETE", at(run_id), status=status)
+
+    async def listed(self, **query: str | int) -> list[Json]:
+        """The runs that a query finds."""
+        return list(await self.get(f"/workflows?{urlencode(query)}"))
 
     async def children(self, run_id: str) -> list[Json]:
         return list(await self.get(at(run_id, "children")))

@@ -5,11 +5,13 @@ from msgspec.structs import replace
 from assay.core.backoff import retry_delay
 from assay.core.claim import attempt_deadline, offer
 from assay.core.draft import Draft
+from assay.core.frames import about
 from assay.core.payload import payload, raw
 from assay.errors import Conflict, NotFound
 from assay.model.activity import Activity
 from assay.model.events import EventType
 from assay.model.ids import claim_token
+from assay.model.note import Kind
 from assay.model.operations import (
     DONE,
     CompleteActivity,
@@ -158,6 +160,9 @@ def _conclude(draft: Draft, run: Run, activity: Activity, result: str | None) ->
     if not run.is_open:
         draft.put(run)
         draft.activities.put(replace(activity, late_outcome=result))
+        completed = activity.status is ActivityStatus.COMPLETED
+        kind = Kind.TASK_COMPLETED if completed else Kind.TASK_FAILED
+        draft.note(kind, run, about(activity))
         return
     run = draft.put(offer(append_outcome(draft, run, activity, result), draft.now))
     draft.activities.put(replace(activity, outcome_seq=run.last_seq))

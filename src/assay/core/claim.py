@@ -11,6 +11,7 @@ from msgspec.structs import replace
 from assay.core.backoff import EXPIRED_LONGEST_SECS, REFUSED_LONGEST_SECS, blocked_delay
 from assay.core.draft import Draft
 from assay.model.activity import Activity
+from assay.model.note import Kind
 from assay.model.run import Run
 from assay.model.states import ActivityStatus, RunStatus
 from assay.model.task import Claim, TaskKind
@@ -49,6 +50,8 @@ def claim_run(draft: Draft, run: Run, worker_id: str, lease: int) -> Claim:
     """Hand a run's workflow task to a worker."""
     now = draft.now
     begins = run.status is not RunStatus.RUNNING
+    if begins:
+        draft.note(Kind.WORKFLOW_RUNNING, run)
     token = draft.take_number()
     draft.put(
         replace(
@@ -91,7 +94,7 @@ def expire_run_claim(draft: Draft, run: Run) -> None:
     if blocked is None and failures >= EXPIRIES_BEFORE_BLOCKED:
         blocked = expired
         ready_at = now + blocked_delay(1, EXPIRED_LONGEST_SECS)
-    elif blocked is not None and _is_expiry(blocked):
+    elif blocked is not None and is_expiry(blocked):
         blocked = expired
         since = failures - EXPIRIES_BEFORE_BLOCKED + 1
         ready_at = now + blocked_delay(since, EXPIRED_LONGEST_SECS)
@@ -99,7 +102,9 @@ def expire_run_claim(draft: Draft, run: Run) -> None:
         ready_at = now + blocked_delay(failures, REFUSED_LONGEST_SECS)
     if was_cancelled_meanwhile(run):
         ready_at = now
-    draft.put(replace(run, claim_until=None, attempt=failures, blocked=blocked, ready_at=ready_at))
+    if blocked is not None:
+        run = block(draft, run, blocked)
+    draft.put(replace(run, claim_until=None, attempt=failures, ready_at=ready_at))
 
 
 def block_run(draft: Draft, run: Run, why: str) -> None:
@@ -108,7 +113,22 @@ def block_run(draft: Draft, run: Run, why: str) -> None:
     ready_at = draft.now + blocked_delay(failures, REFUSED_LONGEST_SECS)
     if was_cancelled_meanwhile(run):
         ready_at = draft.now
-    draft.put(replace(close_claim(run), attempt=failures, blocked=why, ready_at=ready_at))
+    run = block(draft, close_claim(run), why)
+    draft.put(replace(run, attempt=failures, ready_at=ready_at))
+
+
+def block(draft: Draft, run: Run, why: str) -> Run:
+    """What keeps the run's workflow tasks from getting anywhere; the stream tells it once."""
+    if run.blocked != why:
+        draft.note(Kind.WORKFLOW_BLOCKED, run, {"error": why})
+    return replace(run, blocked=why)
+
+
+def is_held_back(run: Run, now: int) -> bool:
+    """Blocked by what a batch held, and waiting out a back-off that a new worker may cut short."""
+    if run.blocked is None or is_expiry(run.blocked) or run.claim_until is not None:
+        return False
+    return run.is_open and run.ready_at is not None and run.ready_at > now
 
 
 def is_activity_claimable(activity: Activity, now: int) -> bool:
@@ -175,5 +195,6 @@ def was_cancelled_meanwhile(run: Run) -> bool:
     return run.cancel_seq is not None and run.cancel_seq > run.claim_seq
 
 
-def _is_expiry(blocked: str) -> bool:
+def is_expiry(blocked: str) -> bool:
+    """The text of a run whose claims expired."""
     return blocked.endswith(EXPIRED_TEXT.rsplit("{}", 1)[1])

@@ -28,16 +28,15 @@ def close_run(
             close_claim(run),
             status=status,
             error=error,
-            result_seq=run.last_seq if status is RunStatus.COMPLETED else None,
+            result_seq=run.last_seq if kind is EventType.WORKFLOW_COMPLETED else None,
             updated_at=now,
             completed_at=now,
-            timeout_at=None,
             ready_at=None,
             attempt=0,
             blocked=None,
         )
     )
-    if closed.parent_no is not None:
+    if closed.parent_no is not None and closed.successor_no is None:
         tell_parent(draft, closed, text)
     return closed
 
@@ -70,9 +69,21 @@ def tell_parent(draft: Draft, child: Run, result: str | None) -> None:
     parent = draft.run(child.parent_no) if child.parent_no is not None else None
     if parent is None:
         return
-    if parent.is_open and (parent.cancel_seq is None or child.status is RunStatus.COMPLETED):
+    wanted = parent.cancel_seq is None or child.status is RunStatus.COMPLETED
+    if parent.is_open and wanted and not _is_told(draft, parent, child):
         parent = offer(append_child_outcome(draft, parent, child, result), draft.now)
     draft.put(parent)
+
+
+def _is_told(draft: Draft, parent: Run, child: Run) -> bool:
+    """Only a successor can come too late: an ended child may have been continued by an operator.
+
+    Or a child whose id was free again, because another one of that id was deleted.
+    """
+    known_as = child.child_id
+    if known_as is None or (known_as == child.id and not parent.lost_children):
+        return False
+    return draft.is_told(parent, known_as)
 
 
 def append_child_outcome(draft: Draft, parent: Run, child: Run, result: str | None) -> Run:

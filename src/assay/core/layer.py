@@ -1,14 +1,23 @@
 """One kind of row on the desk: what a batch made of activities, or of timers, over the view."""
 
-from typing import Generic
+from typing import Generic, TypeVar
 
 from msgspec.structs import replace
 
 from assay.core.view import Row, Shelf
 from assay.model.decision import Change
 
-Journal = list[tuple[dict[int, object], int, object]]
+Journal = list[tuple[dict[object, object], object, object]]
 ABSENT = object()
+Name = TypeVar("Name")
+Value = TypeVar("Value")
+
+
+def write(journal: Journal, rows: dict[Name, Value], name: Name, value: Value) -> None:
+    """Change an entry so that it can be put back."""
+    known: dict[object, object] = rows  # type: ignore[assignment] # the journal puts back only what it took
+    journal.append((known, name, known.get(name, ABSENT)))
+    rows[name] = value
 
 
 class Layer(Generic[Row]):
@@ -56,13 +65,13 @@ class Layer(Generic[Row]):
     def put(self, row: Row) -> Row:
         """Keep a row's new state."""
         self._seqs.setdefault(row.run_no, {})[row.seq] = row.no
-        self._write(row.no, row)
+        write(self._journal, self.rows, row.no, row)
         return row
 
     def drop(self, row: Row) -> None:
         """Delete a row; its seq is free again."""
         self._seqs.setdefault(row.run_no, {})[row.seq] = row.no
-        self._write(row.no, None)
+        write(self._journal, self.rows, row.no, None)
 
     def changes(self) -> tuple[Change[Row], ...]:
         """Every row as it was and as it is to be."""
@@ -74,8 +83,3 @@ class Layer(Generic[Row]):
             if before is not None or row is not None:
                 changes.append(Change(before, row))
         return tuple(changes)
-
-    def _write(self, no: int, row: Row | None) -> None:
-        rows: dict[int, object] = self.rows  # type: ignore[assignment] # the journal puts back only what it took
-        self._journal.append((rows, no, rows.get(no, ABSENT)))
-        rows[no] = row

@@ -1,5 +1,8 @@
 """Every way a run begins."""
 
+from msgspec import Struct
+
+from assay.core.attributes import with_engine_version
 from assay.core.draft import Draft
 from assay.errors import Conflict, NotFound
 from assay.model.events import EventType
@@ -7,58 +10,81 @@ from assay.model.ids import generated_workflow_id, run_id
 from assay.model.operations import Start, Started
 from assay.model.run import Run
 from assay.model.states import RunStatus
+from assay.model.time import micros
 
 
-def start(draft: Draft, operation: Start) -> Started:
+class Opening(Struct, frozen=True, gc=False):
+    """What a new run is made of. `child_id` is the id under which its parent knows it."""
+
+    id: str
+    type: str
+    namespace: str
+    queue: str
+    input: str | None
+    run_id: str
+    parent_no: int | None = None
+    parent_id: str | None = None
+    child_id: str | None = None
+    search_attributes: str | None = None
+    timeout_secs: float | None = None
+    delay: int = 0
+
+
+def start(draft: Draft, operation: Start, version: str) -> Started:
     """A client asks for a new run."""
-    if not draft.view.namespace(operation.namespace):
+    if not draft.namespace(operation.namespace):
         raise NotFound(f"not found: namespace {operation.namespace}")
-    no = draft.take_number()
     workflow_id = operation.id
+    taken = None if workflow_id is None else draft.run_by_id(workflow_id)
+    if taken is not None:
+        return Started(_existing(operation, taken), existing=True)
+    no = draft.take_number()
     if workflow_id is None:
         workflow_id = generated_workflow_id(operation.type, no, draft.now)
-    elif draft.run_by_id(workflow_id) is not None:
-        raise Conflict(f"workflow id {workflow_id} is in use")
-    return Started(
-        open_run(
-            draft,
-            no=no,
-            workflow_id=workflow_id,
-            workflow_type=operation.type,
-            namespace=operation.namespace,
-            queue=operation.queue,
-            input_text=operation.input,
-        )
+    opening = Opening(
+        id=workflow_id,
+        type=operation.type,
+        namespace=operation.namespace,
+        queue=operation.queue,
+        input=operation.input,
+        run_id=run_id(workflow_id, draft.now),
+        search_attributes=with_engine_version(operation.search_attributes, version),
+        timeout_secs=operation.timeout_secs,
+        delay=micros(operation.delay_secs),
     )
+    return Started(open_run(draft, no, opening))
 
 
-def open_run(
-    draft: Draft,
-    *,
-    no: int,
-    workflow_id: str,
-    workflow_type: str,
-    namespace: str,
-    queue: str,
-    input_text: str | None,
-    parent: Run | None = None,
-) -> Run:
+def open_run(draft: Draft, no: int, opening: Opening) -> Run:
     """Record a run as pending, with its first event, and offer it."""
     now = draft.now
+    start_at = now + opening.delay
+    timeout = opening.timeout_secs
     run = Run(
         no=no,
-        id=workflow_id,
-        run_id=run_id(workflow_id, now),
-        namespace=namespace,
-        type=workflow_type,
+        id=opening.id,
+        run_id=opening.run_id,
+        namespace=opening.namespace,
+        type=opening.type,
         status=RunStatus.PENDING,
         created_at=now,
         updated_at=now,
-        start_at=now,
-        queue=queue,
-        ready_at=now,
-        parent_no=None if parent is None else parent.no,
-        parent_id=None if parent is None else parent.id,
-        child_id=None if parent is None else workflow_id,
+        start_at=start_at,
+        queue=opening.queue,
+        ready_at=start_at,
+        parent_no=opening.parent_no,
+        parent_id=opening.parent_id,
+        child_id=opening.child_id,
+        search_attributes=opening.search_attributes,
+        timeout_secs=timeout,
+        timeout_at=None if timeout is None else start_at + micros(timeout),
     )
-    return draft.open(draft.append(run, EventType.WORKFLOW_STARTED, input_text))
+    return draft.open(draft.append(run, EventType.WORKFLOW_STARTED, opening.input))
+
+
+def _existing(operation: Start, taken: Run) -> Run:
+    """The run that has the id already, where that is what the caller asked for."""
+    like = taken.namespace == operation.namespace and taken.type == operation.type
+    if operation.use_existing and like:
+        return taken
+    raise Conflict(f"workflow id {taken.id} is in use")

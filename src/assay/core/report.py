@@ -5,6 +5,7 @@ from functools import partial
 from msgspec.structs import replace
 
 from assay.core.claim import (
+    block,
     claimers_still_out,
     close_claim,
     may_answer_older_claim,
@@ -13,10 +14,10 @@ from assay.core.claim import (
     undo_run_claim,
     was_cancelled_meanwhile,
 )
-from assay.core.commands import NOT_AFTER_CANCEL, apply_command, first_look
+from assay.core.commands import NOT_AFTER_CANCEL, apply_command, batch_of, first_look
 from assay.core.draft import Draft
 from assay.core.view import look_at_all
-from assay.errors import Conflict, NotFound
+from assay.errors import BadValue, Conflict, NotFound
 from assay.model.ids import claim_token
 from assay.model.operations import (
     DONE,
@@ -34,15 +35,20 @@ def submit_commands(draft: Draft, operation: SubmitCommands) -> Done:
     run = held_run(draft, operation.id, operation.worker_id, operation.lease)
     may_have_missed = operation.lease is None and may_answer_older_claim(run)
     stale = was_cancelled_meanwhile(run)
-    # The mark of an expired lease is not news: this batch answers all there was to answer.
-    had_news = run.claim_until is not None or run.last_seq > run.claim_seq
+    # The mark of an expired lease is not news: this batch answers all there was to answer. But a
+    # waking for an attempt at a step leaves the same mark, and no event.
+    had_news = run.claim_until is not None or run.last_seq > run.claim_seq or run.top_step > 0
     marked = run.ready_at is not None and had_news
     run = replace(run, ready_at=min(run.ready_at or 0, draft.now) if marked else None)
     look_at_all(read for command in operation.commands if (read := first_look(draft, run, command)))
-    for command in operation.commands:
+    batch = batch_of(run, operation.commands)
+    for index, command in enumerate(operation.commands):
         if stale and isinstance(command, NOT_AFTER_CANCEL):
             continue
-        run = apply_command(draft, run, command)
+        try:
+            run = apply_command(draft, run, command, batch)
+        except BadValue as refusal:
+            raise BadValue(f"command {index}: {refusal}") from None
         if not run.is_open:
             return DONE
     released = replace(
@@ -52,11 +58,17 @@ def submit_commands(draft: Draft, operation: SubmitCommands) -> Done:
     return DONE
 
 
+def show_refusal(draft: Draft, operation: SubmitCommands, refusal: BadValue) -> None:
+    """A batch that turned out to be inadmissible shows on its run, like one that cannot be read."""
+    lease, error = operation.lease, str(refusal)
+    reject_commands(draft, RejectCommands(operation.id, operation.worker_id, error, lease))
+
+
 def reject_commands(draft: Draft, operation: RejectCommands) -> Done:
     """A malformed batch of the open claim shows on its run; the lease runs on."""
     run = held_run(draft, operation.id, operation.worker_id, operation.lease)
     if run.blocked != operation.error:
-        draft.put(replace(run, blocked=operation.error))
+        draft.put(block(draft, run, operation.error))
     return DONE
 
 

@@ -21,7 +21,7 @@ from assay.core.waits import timer_arrived
 from assay.errors import Conflict, NotFound
 from assay.model.activity import Activity
 from assay.model.decision import Voided
-from assay.model.events import TERMINAL_EVENTS, Event, EventType
+from assay.model.events import RECORDED, TERMINAL_EVENTS, Event, EventType
 from assay.model.operations import Retried, Retry
 from assay.model.run import Run
 from assay.model.states import ActivityStatus, RunStatus, TimerState
@@ -36,6 +36,9 @@ ABOUT_ACTIVITIES = frozenset(
         EventType.ACTIVITY_RETRY_REQUESTED,
     }
 )
+
+
+AFTER_FAILURE = RECORDED | {EventType.TIMER_CANCELLED}
 
 
 class _Numbered(Struct):
@@ -114,6 +117,9 @@ def _voided(whole: WholeRun, target: Activity, failed_seq: int) -> set[int]:
         elif event.type in ABOUT_ACTIVITIES:
             if _number(event).activity_seq >= target.seq:
                 voided.add(event.seq)
+        elif event.type in AFTER_FAILURE:
+            if event.seq > failed_seq:
+                voided.add(event.seq)
         elif event.type in (EventType.TIMER_SCHEDULED, EventType.TIMER_FIRED):
             if _number(event).timer_seq in timers_gone:
                 voided.add(event.seq)
@@ -174,7 +180,7 @@ def _restore_timers(
                     silenced_seq=None,
                 )
             )
-    return replace(run, top_timer=max((timer.seq for timer in kept), default=0))
+    return replace(run, top_timer=max((timer.seq for timer in kept if timer.seq > 0), default=0))
 
 
 def _restore_activities(draft: Draft, run: Run, whole: WholeRun, target_seq: int) -> Run:
@@ -200,9 +206,13 @@ def _restore_activities(draft: Draft, run: Run, whole: WholeRun, target_seq: int
 
 
 def _append_late_children(draft: Draft, run: Run, whole: WholeRun) -> Run:
-    """Children that ended after this run had ended told nobody; they do now."""
-    look_at_all(partial(draft.result_of, child) for child in whole.ended_children)
-    for child in whole.ended_children:
+    """Children that ended after this run had ended told nobody; they do now.
+
+    One that continued as new has not ended: the last of its successors tells.
+    """
+    ended = [child for child in whole.ended_children if child.successor_no is None]
+    look_at_all(partial(draft.result_of, child) for child in ended)
+    for child in ended:
         wanted = run.cancel_seq is None or child.status is RunStatus.COMPLETED
         if wanted and not draft.is_told(run, child.child_id or child.id):
             run = append_child_outcome(draft, run, child, draft.result_of(child))

@@ -14,6 +14,11 @@ def signal(draft: Draft, operation: Signal) -> Done:
     run = draft.run_by_id(operation.id)
     if run is None:
         raise NotFound(f"not found: workflow {operation.id}")
+    request_id = operation.request_id
+    if request_id is not None:
+        if draft.is_repeat(run, request_id):
+            return DONE
+        draft.keep_request(run, request_id)
     if not run.is_open:
         raise Conflict(f"workflow {operation.id} is {run.status} and takes no signal")
     text = payload(signal=operation.name, payload=raw(operation.payload))

@@ -14,10 +14,14 @@ from msgspec import Struct
 from assay.model.activity import Activity
 from assay.model.events import Event
 from assay.model.run import Run
+from assay.model.schedule import Schedule
 from assay.model.timer import Timer
 
 # So many open children are read at once, whoever's they are.
 CHILDREN_AT_ONCE = 1001
+
+# So many blocked runs a worker that registers sets going; a minute's back-off frees the rest.
+BLOCKED_AT_ONCE = 1000
 
 
 class Need(Enum):
@@ -33,16 +37,24 @@ class Need(Enum):
     PAYLOAD = "payload"
     TOLD_CHILDREN = "told_children"
     WHOLE_RUN = "whole_run"
+    RECORDED = "recorded"
+    SIGNALS = "signals"
+    SIGNAL_REQUEST = "signal_request"
+    LAST_LINK = "last_link"
+    BLOCKED = "blocked"
     NAMESPACE = "namespace"
+    SCHEDULE = "schedule"
+    SCHEDULE_NAMED = "schedule_named"
     NUMBERS = "numbers"
 
 
 class Key(NamedTuple):
-    """One thing needed: by id, by number, or by number and seq."""
+    """One thing needed: by id, by number, by number and seq, or by name within a scope."""
 
     need: Need
     name: str | int
     seq: int = 0
+    scope: str = ""
 
 
 class Missing(Exception):
@@ -127,5 +139,26 @@ class View(Protocol):
     def whole_run(self, no: int) -> WholeRun:
         """Everything of one run."""
 
+    def recorded(self, run_no: int) -> tuple[Event, ...]:
+        """Standing events of a run that hold what its replays had recorded."""
+
+    def signals(self, run_no: int) -> tuple[Event, ...]:
+        """The signals a run has received."""
+
+    def signal_request(self, run_no: int, request_id: str) -> bool:
+        """Whether a signal with that id of its sender's has reached the run."""
+
+    def last_link(self, run_no: int) -> int | None:
+        """The last run of a chain of successors; None if a link of it is gone."""
+
+    def blocked_runs(self, queue: str) -> tuple[int, ...]:
+        """Runs of a queue whose workflow tasks get nowhere, or the first of many."""
+
     def namespace(self, name: str) -> bool:
         """Whether it exists."""
+
+    def schedule(self, no: int) -> Schedule | None:
+        """The schedule of that number."""
+
+    def schedule_named(self, namespace: str, name: str) -> Schedule | None:
+        """The schedule of that name, None if the name is free."""

@@ -7,7 +7,9 @@ from assay.core.view import Key, Missing, Need, OpenChildren, WholeRun
 from assay.engine.cases import Cases, CaseShelf
 from assay.engine.numbers import Stock
 from assay.model.activity import Activity
+from assay.model.events import Event
 from assay.model.run import Run
+from assay.model.schedule import Schedule
 from assay.model.timer import Timer
 from assay.store.port import Loaded
 
@@ -30,6 +32,13 @@ class AtHand:
         self._payloads: dict[tuple[int, int], str | None] = {}
         self._told_children: dict[int, frozenset[str]] = {}
         self._whole_runs: dict[int, WholeRun] = {}
+        self._recorded: dict[int, tuple[Event, ...]] = {}
+        self._signals: dict[int, tuple[Event, ...]] = {}
+        self._signal_requests: dict[tuple[int, str], bool] = {}
+        self._last_links: dict[int, int | None] = {}
+        self._blocked: dict[str, tuple[int, ...]] = {}
+        self._schedules: dict[int, Schedule | None] = {}
+        self._schedules_named: dict[tuple[str, str], Schedule | None] = {}
         self.activities: CaseShelf[Activity] = CaseShelf(
             cases,
             self.touched,
@@ -84,9 +93,49 @@ class AtHand:
         """Everything of one run."""
         return _known(self._whole_runs, no, Need.WHOLE_RUN)
 
+    def recorded(self, run_no: int) -> tuple[Event, ...]:
+        """What its replays had recorded."""
+        return _known(self._recorded, run_no, Need.RECORDED)
+
+    def signals(self, run_no: int) -> tuple[Event, ...]:
+        """The signals it has received."""
+        return _known(self._signals, run_no, Need.SIGNALS)
+
+    def signal_request(self, run_no: int, request_id: str) -> bool:
+        """Whether a signal with that id has reached the run."""
+        if (run_no, request_id) in self._signal_requests:
+            return self._signal_requests[(run_no, request_id)]
+        raise Missing(Key(Need.SIGNAL_REQUEST, request_id, run_no))
+
+    def last_link(self, run_no: int) -> int | None:
+        """The last run of a chain."""
+        return _known(self._last_links, run_no, Need.LAST_LINK)
+
+    def blocked_runs(self, queue: str) -> tuple[int, ...]:
+        """Runs of a queue that get nowhere: never kept, always read."""
+        return _known(self._blocked, queue, Need.BLOCKED)
+
     def namespace(self, name: str) -> bool:
         """Whether it exists."""
         return _known(self._namespaces, name, Need.NAMESPACE)
+
+    def schedule(self, no: int) -> Schedule | None:
+        """The schedule of that number: never kept, always read."""
+        return _known(self._schedules, no, Need.SCHEDULE)
+
+    def schedule_named(self, namespace: str, name: str) -> Schedule | None:
+        """The schedule of that name."""
+        if (namespace, name) in self._schedules_named:
+            return self._schedules_named[(namespace, name)]
+        raise Missing(Key(Need.SCHEDULE_NAMED, name, scope=namespace))
+
+    def doubt(self, run_no: int) -> None:
+        """The run is to be read again, and with it what was read beside it: that may be older."""
+        self._cases.forget(run_no)
+        for part in (self._recorded, self._signals, self._told_children, self._open_children):
+            part.pop(run_no, None)
+        for key in [key for key in self._signal_requests if key[0] == run_no]:
+            del self._signal_requests[key]
 
     def absorb(self, keys: Sequence[Key], loaded: Loaded) -> None:
         """What was asked for is here; what was asked for and did not come does not exist."""
@@ -104,8 +153,15 @@ class AtHand:
         for whole in loaded.whole_runs.values():
             self.activities.loaded.update({row.no: row for row in whole.activities})
             self.timers.loaded.update({row.no: row for row in whole.timers})
-        for name in loaded.namespaces:
-            self._namespaces[name] = True
+        self._recorded.update(loaded.recorded)
+        self._signals.update(loaded.signals)
+        self._signal_requests.update(dict.fromkeys(loaded.signal_requests, True))
+        self._last_links.update(loaded.last_links)
+        self._blocked.update(loaded.blocked)
+        self._namespaces.update(dict.fromkeys(loaded.namespaces, True))
+        for schedule in loaded.schedules:
+            self._schedules[schedule.no] = schedule
+            self._schedules_named[(schedule.namespace, schedule.name)] = schedule
         if loaded.first_number is not None:
             self._stock.refill(loaded.first_number, loaded.numbers)
         for key in keys:
@@ -131,6 +187,10 @@ class AtHand:
                 self.absent_ids.add(name)
         elif need is Need.NAMESPACE and isinstance(name, str):
             self._namespaces.setdefault(name, False)
+        elif need is Need.SIGNAL_REQUEST and isinstance(name, str):
+            self._signal_requests.setdefault((key.seq, name), False)
+        elif need is Need.SCHEDULE_NAMED and isinstance(name, str):
+            self._schedules_named.setdefault((key.scope, name), None)
         elif isinstance(name, int):
             self._note_absent_row(need, name, key.seq)
 
@@ -143,6 +203,8 @@ class AtHand:
             self.timers.loaded.setdefault(no, None)
         elif need is Need.ACTIVITY_AT:
             self.activities.loaded_at.setdefault((no, seq), None)
+        elif need is Need.SCHEDULE:
+            self._schedules.setdefault(no, None)
         elif need is Need.PAYLOAD:
             self._payloads.setdefault((no, seq), None)
         elif need is Need.TIMER_AT:

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from contextlib import suppress
 from enum import Enum
+from typing import assert_never
 
 from assay.core.claim import (
     claim_activity,
@@ -13,6 +14,7 @@ from assay.core.claim import (
 from assay.core.decide import decide
 from assay.core.draft import Draft
 from assay.core.due import activity_due_at, run_due_at, timer_due_at
+from assay.core.fire_schedule import schedule_due_at
 from assay.core.view import Key, Missing, Need
 from assay.engine.at_hand import AtHand
 from assay.engine.limits import PASSES_PER_BATCH, RETRY_DUE_AFTER, SWEEP_EVERY, WINDOW_TASKS
@@ -25,7 +27,8 @@ from assay.model.decision import Decision
 from assay.model.operations import Due, DueKind, Heard, Operation, Outcome, RenewLeases
 from assay.model.run import Run
 from assay.model.task import TaskKind
-from assay.store.port import ActivityView, Loaded, Look, Ready
+from assay.store.port import Loaded, Look, Ready
+from assay.store.views import ActivityView
 
 
 class Verdict(Enum):
@@ -112,7 +115,7 @@ class BatchInHand:
     def _doubt(self, run_no: int, missing: dict[Key, None]) -> None:
         """What is kept of a run says no; others may have changed it, so the rows decide."""
         if not self._parts.exclusive and run_no not in self._view.fresh:
-            self._parts.index.cases.forget(run_no)
+            self._view.doubt(run_no)
             missing[Key(Need.RUN, run_no)] = None
 
     # -- handing over ----------------------------------------------------------------------------
@@ -159,7 +162,7 @@ class BatchInHand:
                 run = draft.run(no)
                 if run is not None and is_run_claimable(run, self.now):
                     self._grant_run(draft, look, run)
-                elif no not in draft.runs:
+                elif run is not None and no not in draft.runs:
                     self._doubt(no, missing)
             else:
                 activity = draft.activities.get(no)
@@ -257,6 +260,13 @@ class BatchInHand:
             case DueKind.TIMER:
                 timer = draft.timers.get(due.no)
                 return None if timer is None else timer_due_at(timer)
+            case DueKind.SCHEDULE:
+                schedule = draft.schedules.get(due.no)
+                at = None if schedule is None else schedule_due_at(schedule)
+                # Due and yet not fired: its namespace is gone. The sweep finds it if that returns.
+                return at if at is not None and at > self.now else None
+            case _:
+                assert_never(due.kind)
 
     def answer_all(self, error: AssayError) -> None:
         """Nobody got anything. Held polls wait on, and their queues are looked at again."""

@@ -65,6 +65,8 @@ class Cases:
         for run_change in decision.runs:
             run = run_change.after
             if run is None:
+                if run_change.before is not None:
+                    self.forget(run_change.before.no)
                 continue
             case = self.by_no.get(run.no)
             if case is not None:

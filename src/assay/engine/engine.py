@@ -23,7 +23,9 @@ from assay.engine.parts import Parts
 from assay.engine.requests import CommitStep, LoadStep, Request, SettleStep, Step
 from assay.engine.wants import Grant, Want, WantState
 from assay.errors import AssayError, EngineStopped, StoreFault, StoreUnavailable
+from assay.model.decision import Decision
 from assay.model.operations import (
+    DeleteRun,
     Due,
     Operation,
     Retry,
@@ -57,9 +59,11 @@ class Engine:
         self.wants = self.parts.wants
         self.batches = 0
         self.stopped = False
+        self.keeps_time = True
         self.amnesia = False
         self.out_of_breath = False
         self.committed_looks: dict[Look, None] = {}
+        self.committed_ends: list[int] = []
         self._intake: deque[Request] = deque()
         self._now = 0
         self._hand: BatchInHand | None = None
@@ -116,7 +120,8 @@ class Engine:
         self.index.windows.shrink(looks)
         self._wake_delayed(looks, now)
         requests = self._take_requests()
-        limit = 0 if _stands_alone(requests[-1:]) else DEADLINES_PER_BATCH
+        idle = not self.keeps_time or _stands_alone(requests[-1:])
+        limit = 0 if idle else DEADLINES_PER_BATCH
         rows = self.index.deadlines.take_due(now, limit) if limit else []
         dues = tuple(Due(kind, no) for kind, no in rows)
         if not (requests or dues or self.wants.unserved):
@@ -195,7 +200,7 @@ class Engine:
 
     def next_wake(self) -> int | None:
         """When time alone gives the engine something to do."""
-        moments = [self.index.deadlines.next_at()]
+        moments = [self.index.deadlines.next_at() if self.keeps_time else None]
         for look in self.wants.looks():
             window = self.index.windows.by_look.get(look)
             moments.append(None if window is None else window.next_at())
@@ -226,6 +231,7 @@ class Engine:
         self._hand = None
         try:
             hand.rearm()
+            self.committed_ends += _ended(hand.decision)
             self.committed_looks.update(dict.fromkeys(self.index.absorb(hand.decision)))
         except Exception:
             self.forget_all()
@@ -308,13 +314,22 @@ class Engine:
                 self.wants.unserved[look] = None
 
 
+def _ended(decision: Decision) -> list[int]:
+    """Runs that this batch ended or deleted."""
+    rows = [change.after or change.before for change in decision.runs]
+    gone = set(decision.purged)
+    return [run.no for run in rows if run is not None and (not run.is_open or run.no in gone)]
+
+
 def _weight(operation: Operation) -> int:
     """How much of a batch an operation takes up."""
     return 1 + len(operation.commands) if isinstance(operation, SubmitCommands) else 1
 
 
 def _stands_alone(requests: list[Request]) -> bool:
-    """An operator retry reads all of a run from the store: it comes alone."""
+    """What reads or deletes all of a run in the store comes alone."""
     return any(
-        isinstance(operation, Retry) for request in requests for operation in request.operations
+        isinstance(operation, (Retry, DeleteRun))
+        for request in requests
+        for operation in request.operations
     )

@@ -7,6 +7,7 @@ rows at any moment; the simulator rebuilds and compares them (tests/faults/test_
 from collections.abc import Iterable
 
 from assay.core.due import activity_due_at, run_due_at, timer_due_at
+from assay.core.fire_schedule import schedule_due_at
 from assay.engine.cases import Cases
 from assay.engine.deadlines import Deadlines
 from assay.engine.limits import HORIZON
@@ -35,7 +36,8 @@ class Index:
         for run_change in decision.runs:
             run = run_change.after
             if run is not None:
-                self.deadlines.set(DueKind.RUN, run.no, run_due_at(run))
+                at = _near(run_due_at(run), decision.at) or run.claim_until
+                self.deadlines.set(DueKind.RUN, run.no, at)
                 self._note(ready, TaskKind.WORKFLOW, run, run_ready_at(run))
         for activity_change in decision.activities:
             activity = activity_change.after
@@ -51,8 +53,13 @@ class Index:
             row = timer or timer_change.before
             at = None if timer is None else timer_due_at(timer)
             if row is not None:
-                near = at is not None and at <= decision.at + HORIZON
-                self.deadlines.set(DueKind.TIMER, row.no, at if near else None)
+                self.deadlines.set(DueKind.TIMER, row.no, _near(at, decision.at))
+        for schedule_change in decision.schedules:
+            schedule = schedule_change.after
+            planned = schedule or schedule_change.before
+            at = None if schedule is None else schedule_due_at(schedule)
+            if planned is not None:
+                self.deadlines.set(DueKind.SCHEDULE, planned.no, _near(at, decision.at))
         return list(ready)
 
     def forget(self, decision: Decision) -> None:
@@ -77,9 +84,13 @@ class Index:
         self.windows.of(look).load(found, limit, now)
 
     def load_deadlines(self, found: Iterable[Deadline]) -> None:
-        """Moments the store knows of."""
+        """Moments the store knows of; of several that one row has, the earliest."""
+        earliest: dict[tuple[DueKind, int], int] = {}
         for deadline in found:
-            self.deadlines.set(deadline.kind, deadline.no, deadline.at)
+            row = (deadline.kind, deadline.no)
+            earliest[row] = min(deadline.at, earliest.get(row, deadline.at))
+        for (kind, no), at in earliest.items():
+            self.deadlines.set(kind, no, at)
 
     def _note(
         self, ready: dict[Look, None], kind: TaskKind, row: Run | Activity, ready_at: int | None
@@ -95,6 +106,11 @@ class Index:
             ready[look] = None
             if window is not None:
                 window.add(row.no, ready_at)
+
+
+def _near(at: int | None, now: int) -> int | None:
+    """What is far away is left to the sweep, so that what is parked costs no memory."""
+    return at if at is not None and at <= now + HORIZON else None
 
 
 def run_ready_at(run: Run) -> int | None:

@@ -49,3 +49,41 @@ LEASE_SECS = 30.0
 
 # How long the outcome of a commit with a lost connection is asked for before callers are told 500.
 SETTLE_SECS = 10.0
+
+# How long events stay in the stream, and how many at the most (contract §14).
+STREAM_KEPT = 3 * 24 * 3600 * MICROS
+STREAM_MOST = 10_000_000
+
+# How often the stream is pruned; how long commits have the store to themselves in between the steps
+# of a pass; and when a pass that failed is tried again.
+PRUNE_EVERY = 3600 * MICROS
+PRUNE_PAUSE_SECS = 0.01
+PRUNE_RETRY = 60 * MICROS
+
+# Frames kept in memory for all who listen to the stream: who is further behind is too slow. At
+# about 1 KB each, written and unwritten, these are 10 MB.
+FRAMES_KEPT = 10_000
+
+# Frames read at once: a few milliseconds of work.
+FRAMES_PER_PAGE = 500
+
+# Different texts of one page that are remembered: most who listen want the same.
+TEXTS_PER_PAGE = 8
+
+# How long all wait for the slowest, in all, before it is cut off.
+PATIENCE_SECS = 1.0
+
+# Under load, frames of so many seconds are read and sent together.
+STREAM_PACE_SECS = 0.01
+
+# A stream that could not be read is tried again so much later.
+STREAM_RETRY_SECS = 1.0
+
+# A worker that was silent for so long leaves lists and counts (contract §10.3).
+WORKER_SILENT_AFTER = 90 * MICROS
+
+# How long a silent worker's id stays bound to its namespace: any sign of life restores it.
+WORKERS_KEPT_FOR = 7 * 24 * 3600 * MICROS
+
+# Worker ids remembered with what they are bound to; at some 200 bytes these are 10 MB.
+WORKERS_KNOWN = 50_000

@@ -13,6 +13,7 @@ from msgspec.structs import asdict
 
 from assay.core.decide import Rules
 from assay.engine.clock import Clock, SteadyClock
+from assay.engine.endings import Endings
 from assay.engine.engine import Engine
 from assay.engine.limits import (
     BATCH_ROWS_KEPT,
@@ -24,6 +25,8 @@ from assay.engine.limits import (
     WINDOW_TASKS,
 )
 from assay.engine.presence import Presence
+from assay.engine.pruning import prune_for_ever, prune_stream
+from assay.engine.questions import Questions
 from assay.engine.requests import Answer, CommitStep, LoadStep, Request, SettleStep, Step
 from assay.engine.seeds import Seeds
 from assay.engine.wants import Grant, Want, WantState
@@ -33,6 +36,7 @@ from assay.model.task import Claim, TaskKind
 from assay.model.time import MICROS
 from assay.model.worker import Introduction, Worker
 from assay.store.port import Look, Store
+from assay.store.views import RunView
 
 __all__ = ["Rules", "Runner"]
 
@@ -44,45 +48,66 @@ class Runner:
     """A running engine: what server, tests and embedding programs talk to."""
 
     def __init__(
-        self, store: Store, clock: Clock, rules: Rules, seeds: Seeds | None = None
+        self,
+        store: Store,
+        clock: Clock,
+        rules: Rules,
+        seeds: Seeds | None = None,
+        *,
+        background: bool = True,
     ) -> None:
         self.store = store
         self._host_clock = clock
         self.clock = SteadyClock(clock)
         self.rules = rules
+        # Without, nothing happens by itself: what is due is done by passes (passes.py).
+        self._background = background
         self._worker_ids = (seeds or Seeds()).stream("worker ids")
         self.engine: Engine
         self.presence = Presence(store)
+        self.questions = Questions(store, self.presence, self.clock)
+        self.endings = Endings()
         self.ready = False
         self.on_failure: Callable[[], None] = lambda: None
         self._wake = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
         self._sweep: asyncio.Task[None] | None = None
+        self._pruning: asyncio.Task[None] | None = None
         self._swept_batch = 0
 
     # -- life ------------------------------------------------------------------------------------
 
     async def start(self) -> None:
         """Open the store, take up what is open, and begin to work."""
-        self.store.compare_clock(self._host_clock)
+        if self._background:  # without, time is what the caller says it is
+            self.store.compare_clock(self._host_clock)
         instance = await self.store.open()
         self.clock.offset = self.store.clock_offset
         self.clock.raise_floor(await self.store.clock_floor())
         self.engine = Engine(instance=instance, exclusive=self.store.exclusive, rules=self.rules)
         self.store.on_hint(self._hinted)
-        await self._recover()
+        self.store.on_ended(self.endings.tell)
+        if self._background:
+            await self._recover()
+        self.engine.keeps_time = self._background
         self._task = asyncio.create_task(self._run())
         self._task.add_done_callback(self._has_ended)
-        self._sweep = asyncio.create_task(self._sweep_for_ever())
+        if self._background:
+            self._sweep = asyncio.create_task(self._sweep_for_ever())
+            self._pruning = asyncio.create_task(prune_for_ever(self.store, self.clock))
         self.ready = True
 
     async def stop(self) -> None:
         """Held polls answer empty, what has come in is finished, the store is given up."""
         self.ready = False
         self.engine.stop()
+        self.endings.close()
         self._wake.set()
         if self._sweep is not None:
             self._sweep.cancel()
+        if self._pruning is not None:
+            self._pruning.cancel()
+            await asyncio.gather(self._pruning, return_exceptions=True)
         if self._task is not None:
             await self._task
         await self.store.close()
@@ -164,6 +189,34 @@ class Runner:
         finally:
             if timer is not None:
                 timer.cancel()
+
+    async def result(self, workflow_id: str, hold_secs: float) -> RunView | None:
+        """The last run of a chain of successors, ended or as it stands when the time is up.
+
+        None: there is no such run, or a link of the chain was deleted, before or meanwhile.
+        """
+        loop = asyncio.get_running_loop()
+        give_up = loop.time() + hold_secs
+        reading, first_no = self.store.reading, None
+        while True:
+            with self.endings.listening() as heard:
+                link = await reading.last_link(workflow_id, first_no)
+                if link is None or link.cut:
+                    return None
+                first_no = link.first_no
+                views = await reading.run_views([link.id])
+            view = next((each for each in views if each.run.no == link.no), None)
+            if view is None or view.run.successor_no is not None:
+                continue  # the chain has moved between the two looks
+            left = give_up - loop.time()
+            if not view.run.is_open or left <= 0 or self.endings.closed:
+                return view
+            if link.no not in heard:
+                await self.endings.wait(link.no, left)
+
+    async def prune_stream(self, now: int) -> int:
+        """Forget the events that are not kept any more at that time; how many went."""
+        return await prune_stream(self.store, now)
 
     def undo(self, claim: Claim) -> None:
         """The answer with this claim was not written."""
@@ -250,9 +303,11 @@ class Runner:
         if engine.out_of_breath:
             engine.out_of_breath = False
             await asyncio.sleep(BREATH / MICROS)
-        if engine.committed_looks:
+        if engine.committed_looks or engine.committed_ends:
             looks, engine.committed_looks = list(engine.committed_looks), {}
-            self.store.hint(looks)
+            ended, engine.committed_ends = engine.committed_ends, []
+            self.store.hint(looks, ended)
+            self.endings.tell(ended)
         if engine.amnesia:
             await self._recover()
 
@@ -300,6 +355,8 @@ class Runner:
         await self.presence.write_behind()
         if not self.store.exclusive:
             self.engine.hint(None)
+            if awaited := self.endings.awaited():
+                self.endings.tell(await self.store.reading.ended(awaited))
         if self.engine.batches - self._swept_batch >= BATCHES_BETWEEN_PRUNES:
             self._swept_batch = self.engine.batches
             await self.store.prune_batches(
@@ -309,6 +366,8 @@ class Runner:
 
     def _hinted(self, looks: list[Look] | None) -> None:
         self.engine.hint(looks)
+        if looks is None:
+            self.endings.tell(self.endings.awaited())
         self._wake.set()
 
 

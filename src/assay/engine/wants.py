@@ -9,7 +9,8 @@ from assay.errors import AssayError
 from assay.model.activity import Activity
 from assay.model.run import Run
 from assay.model.task import Claim
-from assay.store.port import ActivityView, Look
+from assay.store.port import Look
+from assay.store.views import ActivityView
 
 
 class WantState(Enum):

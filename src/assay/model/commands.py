@@ -38,6 +38,58 @@ class StartChild(Struct, frozen=True, gc=False):
     input: str | None
 
 
+class CancelTimer(Struct, frozen=True, gc=False):
+    """A timer is no longer wanted."""
+
+    seq: int
+
+
+class RecordSideEffect(Struct, frozen=True, gc=False):
+    """Keep what a side effect returned."""
+
+    seq: int
+    name: str
+    value: str | None
+
+
+class RecordStep(Struct, frozen=True, gc=False):
+    """Keep the outcome of a step that ran in the workflow worker: a result, or an error."""
+
+    seq: int
+    name: str
+    attempt: int
+    result: str | None
+    error: str | None
+    final: bool
+    retry_in_secs: float
+
+
+class RecordPatch(Struct, frozen=True, gc=False):
+    """Keep that this run took the new branch of a change in its code."""
+
+    id: str
+
+
+class RecordSnapshot(Struct, frozen=True, gc=False):
+    """Keep what the queries of a run answer; `state` is the text of a JSON object."""
+
+    state: str
+
+
+class UpsertSearchAttributes(Struct, frozen=True, gc=False):
+    """Merge into the search attributes; `patch` is the text of a JSON object."""
+
+    patch: str
+    seq: int | None
+
+
+class ContinueAsNew(Struct, frozen=True, gc=False):
+    """End this run and go on as a new one, which gets the signals of these event seqs."""
+
+    input: str | None
+    carry: tuple[int, ...]
+
+
 class CompleteWorkflow(Struct, frozen=True, gc=False):
     """The handler returned."""
 
@@ -56,13 +108,17 @@ class CancelWorkflow(Struct, frozen=True, gc=False):
     reason: str | None
 
 
+TerminalCommand = CompleteWorkflow | FailWorkflow | CancelWorkflow | ContinueAsNew
 Command = (
     ScheduleActivity
     | ScheduleTimer
     | WaitForSignal
     | StartChild
-    | CompleteWorkflow
-    | FailWorkflow
-    | CancelWorkflow
+    | CancelTimer
+    | RecordSideEffect
+    | RecordStep
+    | RecordPatch
+    | RecordSnapshot
+    | UpsertSearchAttributes
+    | TerminalCommand
 )
-TerminalCommand = CompleteWorkflow | FailWorkflow | CancelWorkflow

@@ -5,27 +5,33 @@ from enum import StrEnum
 from msgspec import Struct
 
 from assay.model.activity import Activity
-from assay.model.commands import Command
+from assay.model.commands import Command, ScheduleActivity
 from assay.model.run import Run
+from assay.model.schedule import OverlapPolicy, Schedule
 from assay.model.worker import Worker
 
 
 class Start(Struct, frozen=True, gc=False):
-    """Begin a run. Without `id` the engine makes one up."""
+    """Begin a run. Without `id` the engine makes one up; `use_existing`: a like run will do."""
 
     type: str
     id: str | None = None
     namespace: str = "main"
     input: str | None = None
     queue: str = "default"
+    search_attributes: str | None = None
+    timeout_secs: float | None = None
+    delay_secs: float = 0.0
+    use_existing: bool = False
 
 
 class Signal(Struct, frozen=True, gc=False):
-    """Append a signal to a run that has not ended."""
+    """Append a signal to a run that has not ended; the same `request_id` again is a repeat."""
 
     id: str
     name: str
     payload: str | None = None
+    request_id: str | None = None
 
 
 class Cancel(Struct, frozen=True, gc=False):
@@ -48,6 +54,85 @@ class Retry(Struct, frozen=True, gc=False):
     id: str
     requested_by: str
     reason: str
+
+
+class ContinueRun(Struct, frozen=True, gc=False):
+    """Start the successor of a run, which ends if it has not yet."""
+
+    id: str
+    input: str | None = None
+    new_id: str | None = None
+
+
+class DeleteRun(Struct, frozen=True, gc=False):
+    """A run that has ended goes, with all that belongs to it."""
+
+    id: str
+
+
+class AddActivity(Struct, frozen=True, gc=False):
+    """Schedule an activity of a run from outside."""
+
+    id: str
+    activity: ScheduleActivity
+
+
+class CreateNamespace(Struct, frozen=True, gc=False):
+    """A new tenant."""
+
+    name: str
+
+
+class DeleteNamespace(Struct, frozen=True, gc=False):
+    """Nothing new can be started there; what is there goes on."""
+
+    name: str
+
+
+class CreateSchedule(Struct, frozen=True, gc=False):
+    """A new schedule."""
+
+    namespace: str
+    name: str
+    type: str
+    cron: str
+    timezone: str
+    input: str | None
+    queue: str
+    overlap: OverlapPolicy
+
+
+class PatchSchedule(Struct, frozen=True, gc=False):
+    """Change a schedule; what is None stays."""
+
+    namespace: str
+    name: str
+    cron: str | None = None
+    timezone: str | None = None
+    input: str | None = None
+    queue: str | None = None
+    overlap: OverlapPolicy | None = None
+
+
+class PauseSchedule(Struct, frozen=True, gc=False):
+    """It starts nothing until it is resumed."""
+
+    namespace: str
+    name: str
+
+
+class ResumeSchedule(Struct, frozen=True, gc=False):
+    """It goes on from now; what was missed stays missed."""
+
+    namespace: str
+    name: str
+
+
+class DeleteSchedule(Struct, frozen=True, gc=False):
+    """It starts nothing any more; its runs go on."""
+
+    namespace: str
+    name: str
 
 
 class SubmitCommands(Struct, frozen=True, gc=False):
@@ -133,6 +218,7 @@ class DueKind(StrEnum):
     RUN = "run"
     ACTIVITY = "activity"
     TIMER = "timer"
+    SCHEDULE = "schedule"
 
 
 class Due(Struct, frozen=True, gc=False):
@@ -142,12 +228,25 @@ class Due(Struct, frozen=True, gc=False):
     no: int
 
 
+Administration = (
+    CreateNamespace
+    | DeleteNamespace
+    | CreateSchedule
+    | PatchSchedule
+    | PauseSchedule
+    | ResumeSchedule
+    | DeleteSchedule
+)
 Operation = (
     Start
     | Signal
     | Cancel
     | Terminate
     | Retry
+    | ContinueRun
+    | DeleteRun
+    | AddActivity
+    | Administration
     | SubmitCommands
     | RejectCommands
     | CompleteActivity
@@ -162,9 +261,10 @@ Operation = (
 
 
 class Started(Struct, frozen=True, gc=False):
-    """A run began."""
+    """A run began, or (`existing`) such a run was there."""
 
     run: Run
+    existing: bool = False
 
 
 class Retried(Struct, frozen=True, gc=False):
@@ -181,9 +281,33 @@ class Heard(Struct, frozen=True, gc=False):
     cancel_requested: bool
 
 
+class Continued(Struct, frozen=True, gc=False):
+    """A run has a successor, with this input."""
+
+    run: Run
+    input: str | None
+
+
+class Added(Struct, frozen=True, gc=False):
+    """An activity is scheduled, or was under this seq."""
+
+    activity: Activity
+
+
+class Planned(Struct, frozen=True, gc=False):
+    """A schedule as it stands now."""
+
+    schedule: Schedule
+
+
 class Done(Struct, frozen=True, gc=False):
     """Nothing to say beyond that it happened (or had happened already)."""
 
 
+class NotDue(Struct, frozen=True, gc=False):
+    """Somebody has moved the moment, or it was taken care of."""
+
+
 DONE = Done()
-Outcome = Started | Retried | Heard | Done
+NOT_DUE = NotDue()
+Outcome = Started | Retried | Heard | Continued | Added | Planned | Done | NotDue

@@ -6,7 +6,11 @@ from assay.model.states import OPEN_RUN, RunStatus
 
 
 class Run(Struct, frozen=True, gc=False):
-    """One execution. The fields from `queue` on are its task (see `task.py`)."""
+    """One execution. The fields from `queue` on are its task (see `task.py`).
+
+    `top_*` are the highest numbers its replays have used of each kind: what is above is new.
+    `successor_no` is the run it continued as, `lost_children` counts children that were deleted.
+    """
 
     no: int
     id: str
@@ -21,9 +25,15 @@ class Run(Struct, frozen=True, gc=False):
     last_seq: int = 0
     top_activity: int = 0
     top_timer: int = 0
+    top_side_effect: int = 0
+    top_step: int = 0
+    top_upsert: int = 0
+    patches: int = 0
+    lost_children: int = 0
     parent_no: int | None = None
     parent_id: str | None = None
     child_id: str | None = None
+    successor_no: int | None = None
     search_attributes: str | None = None
     error: str | None = None
     result_seq: int | None = None

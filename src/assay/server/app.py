@@ -4,19 +4,23 @@ A raw ASGI 3 application: what stands between the parser and the engine is on ev
 """
 
 import asyncio
+import contextlib
 import logging
 
 from assay.engine.runner import Runner
 from assay.errors import AssayError, EngineStopped, StoreFault
 from assay.server.answer import Answer
 from assay.server.asgi import Receive, Scope, Send
-from assay.server.body import HungUp, read_body
+from assay.server.body import HungUp, discard, read_body
 from assay.server.call import Call, Door
+from assay.server.openapi.document import documents
 from assay.server.problems import FAULT, Turned, answer_to, problem
 from assay.server.routes.table import ROUTES
 from assay.server.settings import Settings
 
 log = logging.getLogger("assay.server")
+
+START, BODY = "http.response.start", "http.response.body"
 
 
 class App:
@@ -35,6 +39,9 @@ class App:
             return
         except Turned as turned:
             answer = turned.answer
+            if turned.unread:
+                await _part(answer, receive, send)
+                return
         except AssayError as error:
             if isinstance(error, StoreFault):
                 log.warning("%s failed: %s", scope["raw_path"].decode("latin-1"), error)
@@ -62,18 +69,29 @@ class App:
             self.door.runner.undo(claim)
             return
         try:
-            start = "http.response.start"
-            await send({"type": start, "status": answer.status, "headers": answer.head()})
-            await send({"type": "http.response.body", "body": answer.body})
+            await send({"type": START, "status": answer.status, "headers": answer.head()})
+            if answer.flow is not None:
+                await answer.flow.write(send)
+                return
+            await send({"type": BODY, "body": answer.body})
         except BaseException:
             if claim is not None:
                 self.door.runner.undo(claim)
             raise
 
 
+async def _part(answer: Answer, receive: Receive, send: Send) -> None:
+    """Answer, and then listen on: a connection closed on unread bytes is reset, answer and all."""
+    await send({"type": START, "status": answer.status, "headers": answer.head()})
+    await send({"type": BODY, "body": answer.body, "more_body": True})
+    with contextlib.suppress(HungUp):
+        await discard(receive)
+    await send({"type": BODY, "body": b""})
+
+
 def create_app(runner: Runner, settings: Settings) -> App:
     """The HTTP interface of a running engine."""
-    return App(Door(runner, settings))
+    return App(Door(runner, settings, documents(ROUTES)))
 
 
 def _has_hung_up(scope: Scope) -> bool:

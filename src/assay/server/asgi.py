@@ -14,6 +14,7 @@ Scope = TypedDict(
         "query_string": bytes,
         "headers": list[Header],
         "assay.gone": Callable[[], bool],  # our own: has the peer hung up? (protocol.py)
+        "assay.cut": Callable[[], None],  # our own: end the connection at once
     },
     total=False,
 )
@@ -34,6 +35,7 @@ class Sent(TypedDict, total=False):
     status: int
     headers: list[Header]
     body: bytes
+    more_body: bool
 
 
 Receive = Callable[[], Awaitable[Received]]

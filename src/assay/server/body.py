@@ -21,8 +21,8 @@ async def read_body(scope: Scope, receive: Receive, *, required: bool) -> bytes:
     media_type, length, expects = _declared(scope["headers"])
     if length > LARGEST_BODY:
         if not expects:
-            await _discard(receive)
-        raise too_large(LARGEST_BODY)
+            await discard(receive)
+        raise too_large(LARGEST_BODY, unread=expects)
     data = await _read(receive)
     if data if media_type else required:
         if not is_json(media_type):
@@ -66,12 +66,13 @@ async def _read(receive: Receive) -> bytes:
         size += len(pieces[-1])
     if size > LARGEST_BODY:
         if message.get("more_body", False):
-            await _discard(receive)
+            await discard(receive)
         raise too_large(LARGEST_BODY)
     return b"".join(pieces)
 
 
-async def _discard(receive: Receive) -> None:
+async def discard(receive: Receive) -> None:
+    """Read on and forget it, within bounds."""
     size = 0
     with contextlib.suppress(TimeoutError):
         async with asyncio.timeout(DISCARD_SECS):

@@ -2,10 +2,13 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
-from typing import Literal
-from urllib.parse import parse_qsl
+from functools import partial
+from typing import Literal, TypeVar
+from urllib.parse import parse_qs
 
+from assay.engine.questions import Questions
 from assay.engine.runner import Runner
+from assay.engine.stream import Stream
 from assay.engine.wants import Grant
 from assay.errors import BadValue
 from assay.model.operations import Operation, Outcome
@@ -14,9 +17,12 @@ from assay.server.answer import Answer
 from assay.server.asgi import HUNG_UP, Receive, Scope
 from assay.server.body import HungUp
 from assay.server.settings import Settings
+from assay.store.catalogue import Catalogue
 from assay.store.port import Reads
+from assay.wire.frames import event_text
 from assay.wire.requests import Poll
 
+Awaited = TypeVar("Awaited")
 Ending = Literal["gone", "stopping"]
 
 
@@ -43,11 +49,16 @@ class Held:
 
 
 class Door:
-    """What all requests share: the engine, the settings, and the polls held right now."""
+    """What all requests share: the engine, the settings, and the polls held right now.
 
-    def __init__(self, runner: Runner, settings: Settings) -> None:
+    With it goes the description of the interface, a document for each prefix of its paths.
+    """
+
+    def __init__(self, runner: Runner, settings: Settings, documents: Mapping[str, bytes]) -> None:
         self.runner = runner
         self.settings = settings
+        self.documents = documents
+        self.stream = Stream(runner.store, event_text)
         self.stopping = False
         self.held: set[Held] = set()
 
@@ -74,6 +85,32 @@ class Call:
         """The read models."""
         return self.door.runner.store.reading
 
+    @property
+    def catalogue(self) -> Catalogue:
+        """The lists."""
+        return self.door.runner.store.catalogue
+
+    @property
+    def questions(self) -> Questions:
+        """What takes more than rows."""
+        return self.door.runner.questions
+
+    @property
+    def raw_path(self) -> bytes:
+        """The path as it was asked for."""
+        return self._scope["raw_path"]
+
+    def header(self, name: bytes) -> bytes | None:
+        """The last header of that name, which is in lower case."""
+        found = [value for header, value in self._scope["headers"] if header == name]
+        return found[-1] if found else None
+
+    def cut(self) -> None:
+        """End the connection, whatever is still to be written on it."""
+        cut = self._scope.get("assay.cut")
+        if cut is not None:
+            cut()
+
     def perform(self, operation: Operation) -> Awaitable[Outcome]:
         """One operation, durable when it is answered; a refusal is raised."""
         return self.door.runner.perform(operation)
@@ -86,11 +123,13 @@ class Call:
         await runner.presence.namespace_of(worker_id)  # it may have registered elsewhere
         runner.presence.seen(worker_id, runner.clock())
 
-    def query(self) -> Mapping[str, str]:
-        """The parameters of the query; the last of a name counts."""
+    def query(self) -> Mapping[str, list[str]]:
+        """The parameters of the query, with all that each is given."""
         text = self._scope["query_string"]
+        if not text:
+            return {}
         try:
-            return dict(parse_qsl(text.decode(), keep_blank_values=True, errors="strict"))
+            return parse_qs(text.decode(), keep_blank_values=True, errors="strict")
         except ValueError as error:
             raise BadValue(f"the query cannot be read: {error}") from None
 
@@ -100,11 +139,15 @@ class Call:
         hold_secs = body.check()
         if hold_secs <= 0 or self.door.stopping:
             return await runner.poll(kind, queue, worker_id)
+        return await self.hold(partial(runner.poll, kind, queue, worker_id, hold_secs))
+
+    async def hold(self, wait: Callable[[], Awaitable[Awaited]]) -> Awaited | None:
+        """What is waited for; None if the server stops. Who hangs up waits no longer."""
         held = Held()
         self.door.held.add(held)
         watch = asyncio.create_task(_end_with(self._receive, held))
         try:
-            return await runner.poll(kind, queue, worker_id, hold_secs)
+            return await wait()
         except asyncio.CancelledError:
             if held.ending is None:
                 raise

@@ -12,6 +12,7 @@ from assay.errors import (
     BadValue,
     Conflict,
     EngineStopped,
+    Gone,
     NotFound,
     StoreFault,
 )
@@ -25,6 +26,7 @@ STATUSES: dict[type[AssayError], int] = {
     BadShape: 422,
     NotFound: 404,
     Conflict: 409,
+    Gone: 410,
     StoreFault: 500,
     EngineStopped: 503,
 }
@@ -33,12 +35,13 @@ CLOSE: Header = (b"connection", b"close")
 
 
 class Turned(Exception):
-    """Turned away at the door."""
+    """Turned away at the door; `unread`: with a body that nobody has asked for yet."""
 
-    def __init__(self, status: int, message: str, *headers: Header) -> None:
+    def __init__(self, status: int, message: str, *headers: Header, unread: bool = False) -> None:
         super().__init__(message)
         self.status = status
         self.headers = headers
+        self.unread = unread
 
     @property
     def answer(self) -> Answer:
@@ -57,9 +60,9 @@ def wrong_method(method: str, allowed: Iterable[str]) -> Turned:
     return Turned(405, f"{method} is not allowed here, but {names}", (b"allow", names.encode()))
 
 
-def too_large(limit: int) -> Turned:
+def too_large(limit: int, *, unread: bool = False) -> Turned:
     """The connection is closed, because the rest of the body may still be on its way."""
-    return Turned(413, f"the body is larger than {limit} bytes", CLOSE)
+    return Turned(413, f"the body is larger than {limit} bytes", CLOSE, unread=unread)
 
 
 def wrong_media_type(media_type: str) -> Turned:

@@ -76,6 +76,7 @@ class DoorProtocol(HttpToolsProtocol):
         """Every request can ask after its client."""
         super().on_message_begin()
         self.scope["assay.gone"] = self.is_gone  # type: ignore[typeddict-unknown-key] # ours
+        self.scope["assay.cut"] = self.cut  # type: ignore[typeddict-unknown-key] # ours
 
     def on_headers_complete(self) -> None:
         """The limit is the same whether the head came in one packet or in many."""
@@ -113,6 +114,12 @@ class DoorProtocol(HttpToolsProtocol):
             if self._running is not None:
                 self._running.disconnected = True
         return gone
+
+    def cut(self) -> None:
+        """End the connection at once, with whatever is still to be written on it."""
+        self.transport.abort()
+        if self._running is not None:
+            self._running.disconnected = True
 
     def _feed(self, data: bytes | memoryview) -> None:
         while True:

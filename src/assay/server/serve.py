@@ -17,6 +17,7 @@ from types import FrameType
 
 import uvicorn
 
+import assay
 from assay.engine.clock import wall_clock
 from assay.engine.runner import Rules, Runner
 from assay.errors import StoreFault
@@ -71,7 +72,7 @@ def listen(port: int) -> socket.socket:
 
 async def serve(store: Store, listener: socket.socket, settings: Settings) -> int:
     """An engine on that store behind that socket; the exit code."""
-    runner = Runner(store, wall_clock, Rules(lease=settings.lease))
+    runner = Runner(store, wall_clock, Rules(lease=settings.lease, version=assay.__version__))
     try:
         await runner.start()
     except (StoreFault, OSError) as fault:

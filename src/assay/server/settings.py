@@ -30,6 +30,7 @@ class Settings(Struct, frozen=True):
     lease: int = micros(LEASE_SECS)
     log_level: int = logging.INFO
     build_profile: Literal["release", "debug"] = "release"
+    keep_alive_secs: float = 15.0  # between the comments of an event stream (contract §14)
 
 
 def read_settings(environment: Mapping[str, str]) -> Settings:

@@ -5,14 +5,13 @@ look-up is one or two dictionary reads, and a run called `poll` is reached like 
 segments, never joined: a `/` or a `{}` that a segment holds once it is decoded belongs to an id.
 """
 
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from enum import Enum
-from typing import Literal, NamedTuple, Protocol, TypeVar
+from typing import Literal
 from urllib.parse import unquote_to_bytes
 
-from assay.server.answer import Answer
-from assay.server.call import Call
 from assay.server.problems import unknown_route, wrong_method
+from assay.server.route import Resource, Route
 
 PREFIXES = ("/api/v1/engine/workflow/", "/api/v1/")  # the longer one first
 
@@ -24,51 +23,14 @@ class Hole(Enum):
 
 
 Key = tuple[str | Literal[Hole.HOLE], ...]
-Request = TypeVar("Request")
-Read_co = TypeVar("Read_co", covariant=True)
-
-
-class Reads(Protocol[Read_co]):
-    """How a body becomes a request (see `wire/codec.py`)."""
-
-    @property
-    def kind(self) -> type:
-        """The definition it is read by."""
-
-    @property
-    def optional(self) -> bool:
-        """Whether it may be left out."""
-
-    def read(self, data: bytes) -> Read_co:
-        """The request, or a refusal."""
-
-
-class Route(NamedTuple):
-    """One method of one path. `takes` is None where no body is read."""
-
-    method: str
-    path: str
-    takes: Reads[object] | None
-    answer: Callable[[Call, bytes], Awaitable[Answer]]
-
-
-def get(path: str, handler: Callable[[Call], Awaitable[Answer]]) -> Route:
-    """A route that reads no body."""
-    return Route("GET", path, None, lambda call, _: handler(call))
-
-
-def post(
-    path: str, handler: Callable[[Call, Request], Awaitable[Answer]], takes: Reads[Request]
-) -> Route:
-    """A route whose body is read before its handler is called."""
-    return Route("POST", path, takes, lambda call, data: handler(call, takes.read(data)))
 
 
 class Table:
     """Routes by path and method."""
 
-    def __init__(self, routes: Iterable[Route]) -> None:
-        self.routes = tuple(routes)
+    def __init__(self, resources: Iterable[Resource]) -> None:
+        self.resources = tuple(resources)
+        self.routes = tuple(route for resource in self.resources for route in resource.routes)
         self._routes: dict[Key, dict[str, Route]] = {}
         for route in self.routes:
             segments = route.path.strip("/").split("/")

@@ -10,11 +10,12 @@ from typing import NamedTuple, TypeVar
 
 import msgspec
 
-from assay.core.view import CHILDREN_AT_ONCE, Key, Need, OpenChildren, WholeRun
+from assay.core.view import BLOCKED_AT_ONCE, CHILDREN_AT_ONCE, Key, Need, OpenChildren, WholeRun
 from assay.model.activity import Activity
+from assay.model.events import Event
 from assay.model.timer import Timer
 from assay.store.port import Loaded
-from assay.store.rows import Row, activity_of, event_of, run_of, timer_of
+from assay.store.rows import Row, activity_of, event_of, run_of, schedule_of, timer_of
 
 
 class Ask(NamedTuple):
@@ -56,10 +57,9 @@ def load_plan(keys: Sequence[Key]) -> Plan:
     if Need.PAYLOAD in asked:
         for run_no, seq, payload in (yield Ask("payloads_at", _places(asked[Need.PAYLOAD]))):
             loaded.payloads[(run_no, seq)] = payload
-    names = _distinct(str(key.name) for key in asked.get(Need.NAMESPACE, ()))
-    if names:
-        rows = yield Ask("namespaces", (names,))
-        loaded.namespaces = [row[0] for row in rows]
+    yield from _recorded(asked, loaded)
+    yield from _links(asked, loaded)
+    yield from _named(asked, loaded)
     return loaded
 
 
@@ -128,6 +128,52 @@ def _told(asked: dict[Need, list[Key]], loaded: Loaded) -> Answered:
     for run_no, payload in (yield Ask("child_outcomes", (parents,))):
         told[run_no].add(_child_outcome.decode(payload).child_workflow_id)
     loaded.told_children = {parent: frozenset(ids) for parent, ids in told.items()}
+
+
+def _recorded(asked: dict[Need, list[Key]], loaded: Loaded) -> Answered:
+    """What histories hold of records and signals, and which signals came with an id."""
+    for need, found in ((Need.RECORDED, loaded.recorded), (Need.SIGNALS, loaded.signals)):
+        nos = _numbers(asked.get(need, []))
+        if nos:
+            events: dict[int, list[Event]] = {no: [] for no in nos}
+            for event in map(event_of, (yield Ask(need.value, (nos,)))):
+                events[event.run_no].append(event)
+            found.update({no: tuple(listed) for no, listed in events.items()})
+    keys = asked.get(Need.SIGNAL_REQUEST, [])
+    if keys:
+        names = _distinct(str(key.name) for key in keys)
+        runs = _distinct(key.seq for key in keys)
+        for run_no, request_id in (yield Ask("signal_requests", (runs, names))):
+            loaded.signal_requests.append((run_no, request_id))
+
+
+def _links(asked: dict[Need, list[Key]], loaded: Loaded) -> Answered:
+    """The ends of chains of successors, and runs that get nowhere."""
+    for no in _numbers(asked.get(Need.LAST_LINK, [])):
+        ends = yield Ask("chain", (no,))
+        loaded.last_links[no] = ends[0][0] if ends and ends[0][1] is None else None
+    queues = _distinct(str(key.name) for key in asked.get(Need.BLOCKED, ()))
+    if queues:
+        blocked: dict[str, list[int]] = {queue: [] for queue in queues}
+        for queue, no in (yield Ask("blocked_runs", (queues, BLOCKED_AT_ONCE))):
+            blocked[queue].append(no)
+        loaded.blocked = {queue: tuple(nos) for queue, nos in blocked.items()}
+
+
+def _named(asked: dict[Need, list[Key]], loaded: Loaded) -> Answered:
+    """Namespaces and schedules."""
+    names = _distinct(str(key.name) for key in asked.get(Need.NAMESPACE, ()))
+    if names:
+        rows = yield Ask("namespaces", (names,))
+        loaded.namespaces = [row[0] for row in rows]
+    nos = _numbers(asked.get(Need.SCHEDULE, []))
+    if nos:
+        loaded.schedules += map(schedule_of, (yield Ask("schedules_by_no", (nos,))))
+    keys = asked.get(Need.SCHEDULE_NAMED, [])
+    if keys:
+        scopes = _distinct(key.scope for key in keys)
+        names = _distinct(str(key.name) for key in keys)
+        loaded.schedules += map(schedule_of, (yield Ask("schedules_named", (scopes, names))))
 
 
 def _add(known: list[Part], found: Iterable[Part]) -> None:

@@ -13,10 +13,16 @@ from msgspec import Struct
 from assay.core.view import Key, OpenChildren, WholeRun
 from assay.model.activity import Activity
 from assay.model.decision import Decision
+from assay.model.events import Event
 from assay.model.operations import DueKind
 from assay.model.run import Run
+from assay.model.schedule import Schedule
+from assay.model.states import RunStatus
 from assay.model.task import TaskKind
 from assay.model.timer import Timer
+from assay.store.catalogue import Catalogue
+from assay.store.stream import StoredStream
+from assay.store.views import ActivityView, HistoryRow, Link, RunView
 
 
 class Loaded(Struct):
@@ -29,7 +35,13 @@ class Loaded(Struct):
     payloads: dict[tuple[int, int], str | None] = {}
     told_children: dict[int, frozenset[str]] = {}
     whole_runs: dict[int, WholeRun] = {}
+    recorded: dict[int, tuple[Event, ...]] = {}
+    signals: dict[int, tuple[Event, ...]] = {}
+    signal_requests: list[tuple[int, str]] = []
+    last_links: dict[int, int | None] = {}
+    blocked: dict[str, tuple[int, ...]] = {}
     namespaces: list[str] = []
+    schedules: list[Schedule] = []
     first_number: int | None = None
     numbers: int = 0
 
@@ -96,42 +108,26 @@ class Deadline(Struct, frozen=True, gc=False):
     no: int
 
 
-class HistoryRow(Struct, frozen=True, array_like=True, gc=False):
-    """An event as histories and pages show it."""
+class Chore(NamedTuple):
+    """Work that comes round: whether the caller is to do it now, and when it is due next."""
 
-    run_no: int
-    seq: int
-    id: int
-    type: str
-    at: int
-    payload: str | None
-
-
-class RunView(Struct, frozen=True):
-    """A run with the payloads its record shows."""
-
-    run: Run
-    input: str | None
-    result: str | None
-
-
-class ActivityView(Struct, frozen=True):
-    """An activity with the payloads its record shows."""
-
-    activity: Activity
-    workflow_id: str
-    input: str | None
-    result: str | None
+    taken: bool
+    due_at: int
 
 
 class Store(Protocol):
     """Where rows live."""
 
     reading: "Reads"
+    catalogue: Catalogue
     exclusive: bool
     """Nobody else writes: what was committed here is the truth without asking again."""
     lost_peer: bool
     """Another instance has gone since this was last cleared: its claims are to be looked after."""
+
+    @property
+    def stream(self) -> StoredStream:
+        """The event stream; once the store is open."""
 
     @property
     def clock_offset(self) -> int:
@@ -176,11 +172,20 @@ class Store(Protocol):
     async def note_seen(self, seen: Mapping[str, int]) -> None:
         """When workers were last heard of, in one statement."""
 
+    async def forget_workers(self, before: int) -> int:
+        """Remove workers that were not heard of since then; how many there were."""
+
     def on_hint(self, listener: Callable[[list[Look] | None], None]) -> None:
         """Call this when other instances may have made tasks ready (None: anywhere)."""
 
-    def hint(self, looks: list[Look]) -> None:
-        """Tell other instances, some time soon, that these queues got ready tasks."""
+    def on_ended(self, listener: Callable[[list[int]], None]) -> None:
+        """Call this when runs have ended on other instances."""
+
+    def hint(self, looks: Sequence[Look], ended: Sequence[int] = ()) -> None:
+        """Tell other instances, some time soon: queues that got ready tasks, runs that ended."""
+
+    async def take_chore(self, name: str, now: int, again_at: int) -> Chore:
+        """Move a chore on if it is due: of all instances that ask, one does it."""
 
     async def prune_batches(self, instance: int, before_no: int) -> None:
         """Forget batch rows that nobody will ask about."""
@@ -195,8 +200,17 @@ class Reads(Protocol):
     async def activity_views(self, nos: Sequence[int]) -> list[ActivityView]:
         """Activities by number with input and result."""
 
+    async def last_link(self, workflow_id: str, no: int | None) -> Link | None:
+        """The end of a run's chain of successors (of the run of that number, if it is given)."""
+
+    async def ended(self, nos: Sequence[int]) -> list[int]:
+        """Which of these runs have ended, or are gone."""
+
     async def histories(self, run_nos: Sequence[int]) -> list[HistoryRow]:
         """Standing events (voided ones left out) of these runs, by run and seq."""
+
+    async def run_counts(self, namespace: str) -> dict[RunStatus, int]:
+        """How many runs a namespace has in each status it has runs in."""
 
     async def events(
         self, workflow_id: str, *, cursor: int | None, limit: int | None, descending: bool

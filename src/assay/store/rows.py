@@ -9,6 +9,7 @@ from assay.model.activity import Activity
 from assay.model.events import Event, EventType
 from assay.model.retry import RetryPolicy
 from assay.model.run import Run
+from assay.model.schedule import OverlapPolicy, Schedule
 from assay.model.states import ActivityStatus, RunStatus, TimerState
 from assay.model.timer import Timer
 
@@ -21,6 +22,7 @@ ACTIVITY_COLUMNS: tuple[str, ...] = (
     *RetryPolicy.__struct_fields__,
     *Activity.__struct_fields__[_POLICY + 1 :],
 )
+SCHEDULE_COLUMNS: tuple[str, ...] = Schedule.__struct_fields__
 EVENT_COLUMNS = ("run_no", "seq", "id", "type", "at", "payload")
 
 _RUN_STATUS = RUN_COLUMNS.index("status")
@@ -28,6 +30,8 @@ _ACTIVITY_STATUS = ACTIVITY_COLUMNS.index("status")
 _TIMER_STATE = TIMER_COLUMNS.index("state")
 _RUN_STATUSES = {str(status): status for status in RunStatus}
 _ACTIVITY_STATUSES = {str(status): status for status in ActivityStatus}
+_OVERLAP = SCHEDULE_COLUMNS.index("overlap")
+_PAUSED = SCHEDULE_COLUMNS.index("paused")
 _TIMER_STATES = {str(state): state for state in TimerState}
 
 Row = Sequence[Any]
@@ -70,6 +74,19 @@ def timer_of(row: Row) -> Timer:
 def row_of_timer(timer: Timer) -> tuple[Any, ...]:
     """A timer as a row."""
     return astuple(timer)
+
+
+def schedule_of(row: Row) -> Schedule:
+    """A schedule from its row."""
+    values = list(row)
+    values[_OVERLAP] = OverlapPolicy(values[_OVERLAP])
+    values[_PAUSED] = bool(values[_PAUSED])
+    return Schedule(*values)
+
+
+def row_of_schedule(schedule: Schedule) -> tuple[Any, ...]:
+    """A schedule as a row."""
+    return astuple(schedule)
 
 
 def event_of(row: Row) -> Event:

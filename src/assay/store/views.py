@@ -1,10 +1,52 @@
-"""Views put together from rows: the payloads of records stand in events and are picked out here."""
+"""What clients look at, put together from rows: payloads of records stand in events."""
+
+from collections.abc import Iterable
 
 import msgspec
+from msgspec import Struct
+from msgspec.structs import replace
 
 from assay.model.activity import Activity
-from assay.model.states import ActivityStatus
-from assay.store.port import ActivityView
+from assay.model.run import Run
+from assay.model.states import ActivityStatus, RunStatus
+from assay.store.rows import Row, run_of
+
+
+class HistoryRow(Struct, frozen=True, array_like=True, gc=False):
+    """An event as histories and pages show it."""
+
+    run_no: int
+    seq: int
+    id: int
+    type: str
+    at: int
+    payload: str | None
+
+
+class RunView(Struct, frozen=True):
+    """A run with the payloads its record shows."""
+
+    run: Run
+    input: str | None
+    result: str | None
+
+
+class Link(Struct, frozen=True):
+    """A run at the end of a chain of successors; `cut`: it had one more, which was deleted."""
+
+    no: int
+    id: str
+    cut: bool
+    first_no: int
+
+
+class ActivityView(Struct, frozen=True):
+    """An activity with the payloads its record shows."""
+
+    activity: Activity
+    workflow_id: str
+    input: str | None
+    result: str | None
 
 
 class _Scheduled(msgspec.Struct):
@@ -24,6 +66,18 @@ def scheduled_input(payload: str | None) -> str | None:
     return None if payload is None else _scheduled.decode(payload).input
 
 
+def run_view(row: Row) -> RunView:
+    """A run from its row and, after that, the id of its parent, its input and its result.
+
+    The run knows its parent by number; what its row has for an id may be a deleted run's.
+    """
+    *columns, parent_id, input, result = row
+    run = run_of(columns)
+    if run.parent_id != parent_id:
+        run = replace(run, parent_id=parent_id)
+    return RunView(run, input, result)
+
+
 def activity_view(
     activity: Activity, workflow_id: str, scheduled: str | None, outcome: str | None
 ) -> ActivityView:
@@ -34,3 +88,8 @@ def activity_view(
     if result == "null":
         result = None
     return ActivityView(activity, workflow_id, scheduled_input(scheduled), result)
+
+
+def counts_of(rows: Iterable[Row]) -> dict[RunStatus, int]:
+    """Counts by status; what there is none of is left out."""
+    return {RunStatus(status): count for status, count in rows if count}

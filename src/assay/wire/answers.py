@@ -1,7 +1,10 @@
 """Answers that are no records: small objects, one definition each."""
 
+from typing import Literal
+
 from msgspec import Struct
 
+from assay.model.states import RunStatus
 from assay.wire.records import ActivityRecord
 
 
@@ -10,14 +13,14 @@ class Started(Struct, frozen=True):
 
     workflow_id: str
     run_id: str
-    status: str
+    status: RunStatus
 
 
 class Retried(Struct, frozen=True):
     """A failed run was set going again."""
 
     workflow_id: str
-    status: str
+    status: RunStatus
     activity: ActivityRecord
     invalidated_activities: int
 
@@ -34,18 +37,24 @@ class Registered(Struct, frozen=True):
     worker_id: str
 
 
+class NoTask(Struct, frozen=True):
+    """There is nothing to do; existing clients look for this object."""
+
+    task: None
+
+
 class Health(Struct, frozen=True):
     """The server answers."""
 
-    status: str = "ok"
-    service: str = "assay-workflow"
+    status: Literal["ok"]
+    service: str
 
 
 class Version(Struct, frozen=True):
     """Which code runs."""
 
     version: str
-    build_profile: str
+    build_profile: Literal["release", "debug"]
 
 
 class Error(Struct, frozen=True):

@@ -7,6 +7,7 @@ sender is sound: who sends, and for which run, is judged first and without the e
 
 import contextlib
 import logging
+from collections.abc import Sequence
 
 import msgspec
 from msgspec import Raw, Struct
@@ -50,15 +51,29 @@ class CommandBatch(Struct):
         """The sender, for the run in the path."""
         return _sound(id, self.worker_id, self.lease)
 
+    def places(self) -> Sequence[int]:
+        """Where the commands stood in what was sent."""
+        return range(len(self.commands))
+
     def checked(self) -> tuple[Command, ...]:
         """The commands, once every value is found good."""
         commands: list[Command] = []
-        for index, body in enumerate(self.commands):
+        for index, body in zip(self.places(), self.commands, strict=True):
             try:
                 commands.append(body.command())
             except Refusal as refusal:
                 raise at_index(index, refusal) from None
         return tuple(commands)
+
+
+class ThinnedBatch(CommandBatch, kw_only=True):
+    """A batch some of whose commands are skipped; the others keep their places."""
+
+    kept: list[int]
+
+    def places(self) -> Sequence[int]:
+        """As they were sent."""
+        return self.kept
 
 
 class UnreadBatch(Struct):
@@ -141,21 +156,23 @@ def _read_one_by_one(data: bytes) -> CommandBatch | UnreadBatch:
     try:
         envelope = _decode_envelope(data)
     except msgspec.ValidationError as error:
-        named, refusal = _named(data), refusal_of(error)
+        named, refusal = _named(data), refusal_of(error, data, _decode_envelope)
         if named is None:
             raise refusal from None
         return UnreadBatch(named.worker_id, named.lease, refusal)
     commands: list[CommandBody] = []
+    kept: list[int] = []
     refusals: list[Refusal] = []
     strange: list[str] = []
     for index, raw in enumerate(envelope.commands):
         try:
             commands.append(_decode_command(raw))
+            kept.append(index)
         except msgspec.ValidationError as error:
             if (kind := _unknown_type(raw)) is not None:
                 strange.append(kind)
                 continue
-            refusals.append(at_index(index, refusal_of(error)))
+            refusals.append(at_index(index, refusal_of(error, raw, _decode_command)))
             if isinstance(refusals[-1], BadShape):
                 break  # nothing comes before a wrong shape
     if strange:
@@ -164,7 +181,7 @@ def _read_one_by_one(data: bytes) -> CommandBatch | UnreadBatch:
     if refusals:
         worst = refusals[-1] if isinstance(refusals[-1], BadShape) else refusals[0]
         return UnreadBatch(envelope.worker_id, envelope.lease, worst)
-    return CommandBatch(envelope.worker_id, commands, envelope.lease)
+    return ThinnedBatch(envelope.worker_id, commands, envelope.lease, kept=kept)
 
 
 def _named(data: bytes) -> _Named | None:

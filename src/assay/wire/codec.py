@@ -8,7 +8,10 @@ Whatever the bytes, each look is one pass over them: the expressions below match
 bytes, and white space and strings are left to `strip` and `split`. Proof: `test_hostile_bodies.py`.
 """
 
+import json
+import math
 import re
+from collections.abc import Callable
 from itertools import accumulate
 from typing import Generic, TypeVar
 
@@ -50,15 +53,57 @@ class Body(Generic[Request]):
             return self._decode(data)
         except msgspec.ValidationError as error:
             check_grammar(data)  # what comes after the misfit may not even be JSON
-            raise refusal_of(error) from None
+            raise refusal_of(error, data, self._decode) from None
         except (msgspec.DecodeError, RecursionError) as error:
             raise not_json(error) from None
+
+
+def optional(kind: type[Request]) -> Body[Request]:
+    """How a body is read that may be left out."""
+    return Body(kind, optional=True)
 
 
 def payload_text(raw: msgspec.Raw) -> str | None:
     """A user's value as its JSON text; null and absent are stored alike, as nothing."""
     text = bytes(raw).decode()
     return None if text == "null" else text
+
+
+def object_text(field: str, raw: msgspec.Raw, *, nul: bool = False) -> str:
+    """The text of what `check_object` has let pass; U+0000 in it only where that is said."""
+    text = bytes(raw).strip(_SPACE)
+    if text[:1] != b"{":
+        return "{}"
+    if not nul and b"\\u0000" in text and _holds_nul(text):
+        raise BadValue(f"{field} holds the character U+0000")
+    return text.decode()
+
+
+def check_object(field: str, raw: msgspec.Raw) -> None:
+    """Refuse what is no object, while a body is read; some clients write an empty one as `[]`."""
+    text = bytes(raw).strip(_SPACE)
+    if text[:1] == b"{":
+        return
+    if text[:1] == b"[" and not text[1:-1].strip(_SPACE):
+        return
+    raise ValueError(f"Expected `object` in `{field}`")
+
+
+def object_in_text(field: str, text: str) -> str:
+    """A JSON object in a query: `check_object` and `object_text` at once."""
+    data = text.encode()
+    try:
+        check_text(data)
+        check_grammar(data)
+        check_object(field, msgspec.Raw(data))
+    except (BadValue, ValueError):
+        raise BadValue(f"{field} must be a JSON object") from None
+    return object_text(field, msgspec.Raw(data))
+
+
+def _holds_nul(text: bytes) -> bool:
+    """Whether any string in it, keys included, holds U+0000."""
+    return b"\\u0000" in text.replace(rb"\\", b"")
 
 
 def check_text(data: bytes) -> None:
@@ -82,15 +127,34 @@ def check_grammar(data: bytes) -> None:
         raise not_json(error) from None
 
 
-def refusal_of(error: msgspec.ValidationError) -> Refusal:
-    """Why JSON did not fit; that all of it is JSON has been checked."""
+def refusal_of(
+    error: msgspec.ValidationError, data: bytes | msgspec.Raw, decode: Callable[[bytes], object]
+) -> Refusal:
+    """Why JSON did not fit; that all of it is JSON has been checked.
+
+    msgspec stops at a number beyond all bounds without asking whether a number belongs there: so
+    it is asked again with a small one.
+    """
     message = str(error)
-    return BadValue(message) if _OUT_OF_RANGE in message else BadShape(message)
+    if _OUT_OF_RANGE not in message:
+        return BadShape(message)
+    small = json.loads(bytes(data), parse_int=_small, parse_float=_small)
+    try:
+        decode(msgspec.json.encode(small))
+    except msgspec.ValidationError as misfit:
+        return BadShape(str(misfit))
+    return BadValue(message)
 
 
 def not_json(error: Exception) -> BadValue:
     """The text breaks the grammar."""
     return BadValue(f"the body is not JSON: {error}")
+
+
+def _small(text: str) -> float:
+    """The number, if it has bounds; its digits may be too many to be read as an integer."""
+    value = float(text)
+    return value if math.isfinite(value) else 0.0
 
 
 def _is_nothing(data: bytes) -> bool:

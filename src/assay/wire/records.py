@@ -7,10 +7,14 @@ nowhere else (a worker's task holds real JSON, see `tasks.py`).
 
 import msgspec
 from msgspec import UNSET, Struct, UnsetType
+from msgspec.structs import asdict
 
 from assay.model.activity import Activity
 from assay.model.run import Run
+from assay.model.schedule import OverlapPolicy, Schedule
+from assay.model.states import ActivityStatus, RunStatus
 from assay.model.time import seconds
+from assay.wire.fields import JsonText, Time
 from assay.wire.tasks import Line
 
 encode = msgspec.json.Encoder().encode
@@ -24,21 +28,21 @@ class RunRecord(Struct, frozen=True, gc=False):
     workflow_type: str
     task_queue: str
     run_id: str
-    status: str
-    input: str | None
-    result: str | None
-    search_attributes: str | None
+    status: RunStatus
+    input: JsonText | None
+    result: JsonText | None
+    search_attributes: JsonText | None
     error: str | None
     parent_id: str | None
     claimed_by: str | None
-    archived_at: float | None
+    archived_at: Time | None
     archive_uri: str | None
     blocked: str | None
-    start_at: float
-    timeout_at: float | None
-    created_at: float
-    updated_at: float
-    completed_at: float | None
+    start_at: Time
+    timeout_at: Time | None
+    created_at: Time
+    updated_at: Time
+    completed_at: Time | None
 
 
 class EventRecord(Struct, frozen=True, gc=False):
@@ -48,8 +52,8 @@ class EventRecord(Struct, frozen=True, gc=False):
     workflow_id: str
     seq: int
     event_type: str
-    payload: str | None
-    timestamp: float
+    payload: JsonText | None
+    timestamp: Time
 
 
 class ActivityRecord(Struct, frozen=True, gc=False):
@@ -60,9 +64,9 @@ class ActivityRecord(Struct, frozen=True, gc=False):
     seq: int
     name: str
     task_queue: str
-    input: str | None
-    status: str
-    result: str | None
+    input: JsonText | None
+    status: ActivityStatus
+    result: JsonText | None
     error: str | None
     attempt: int
     max_attempts: int
@@ -71,12 +75,30 @@ class ActivityRecord(Struct, frozen=True, gc=False):
     start_to_close_secs: float
     heartbeat_timeout_secs: float | None
     claimed_by: str | None
-    scheduled_at: float
-    started_at: float | None
-    completed_at: float | None
-    last_heartbeat: float | None
-    heartbeat_details: str | None
+    scheduled_at: Time
+    started_at: Time | None
+    completed_at: Time | None
+    last_heartbeat: Time | None
+    heartbeat_details: JsonText | None
     token: str | UnsetType = UNSET
+
+
+class ScheduleRecord(Struct, frozen=True, gc=False):
+    """A schedule."""
+
+    name: str
+    namespace: str
+    workflow_type: str
+    cron_expr: str
+    timezone: str
+    input: JsonText | None
+    task_queue: str
+    overlap_policy: OverlapPolicy
+    paused: bool
+    last_run_at: Time | None
+    next_run_at: Time | None
+    last_workflow_id: str | None
+    created_at: Time
 
 
 def run_record(run: Run, input: str | None, result: str | None) -> RunRecord:
@@ -103,6 +125,17 @@ def run_record(run: Run, input: str | None, result: str | None) -> RunRecord:
         updated_at=seconds(run.updated_at),
         completed_at=_time(run.completed_at),
     )
+
+
+class ContinuedRecord(RunRecord, frozen=True, gc=False, kw_only=True):
+    """The successor of a run; its id under both names that clients know."""
+
+    workflow_id: str
+
+
+def continued_record(run: Run, input: str | None) -> ContinuedRecord:
+    """A successor as it begins."""
+    return ContinuedRecord(**asdict(run_record(run, input, None)), workflow_id=run.id)
 
 
 def activity_record(
@@ -144,6 +177,25 @@ def activity_record(
 def event_record(line: Line, workflow_id: str) -> EventRecord:
     """An entry of a history."""
     return EventRecord(line.id, workflow_id, line.seq, line.type, line.payload, seconds(line.at))
+
+
+def schedule_record(schedule: Schedule) -> ScheduleRecord:
+    """A schedule as it stands."""
+    return ScheduleRecord(
+        name=schedule.name,
+        namespace=schedule.namespace,
+        workflow_type=schedule.type,
+        cron_expr=schedule.cron,
+        timezone=schedule.timezone,
+        input=schedule.input,
+        task_queue=schedule.queue,
+        overlap_policy=schedule.overlap,
+        paused=schedule.paused,
+        last_run_at=_time(schedule.last_run_at),
+        next_run_at=_time(schedule.next_run_at),
+        last_workflow_id=schedule.last_workflow_id,
+        created_at=seconds(schedule.created_at),
+    )
 
 
 def _time(instant: int | None) -> float | None:

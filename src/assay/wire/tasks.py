@@ -8,15 +8,38 @@ from collections.abc import Sequence
 from typing import Protocol
 
 import msgspec
+from msgspec import Raw, Struct
 
 from assay.model.ids import claim_token
 from assay.model.run import Run
 from assay.model.time import MICROS
+from assay.wire.fields import Time
 
 NO_WORKFLOW_TASK = b"null"
 NO_ACTIVITY_TASK = b'{"task":null}'
 
 _encode = msgspec.json.encode
+
+
+class TaskEvent(Struct, frozen=True):
+    """An event as a worker is handed it."""
+
+    seq: int
+    event_type: str
+    payload: Raw
+    timestamp: Time
+
+
+class WorkflowTask(Struct, frozen=True):
+    """A run that has news, with its history: what `workflow_task` writes, for who reads it."""
+
+    workflow_id: str
+    namespace: str
+    workflow_type: str
+    task_queue: str
+    lease: str
+    input: Raw
+    history: list[TaskEvent]
 
 
 class Line(Protocol):

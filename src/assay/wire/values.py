@@ -1,9 +1,6 @@
 """The rules for single values: what is blank, too long, out of range, or no text at all."""
 
 import re
-from typing import Annotated
-
-from msgspec import Meta
 
 from assay.errors import BadValue
 from assay.model.time import LONGEST_SECONDS
@@ -12,10 +9,12 @@ LONGEST_NAME = 1_000
 LARGEST_INT = 2**53
 LONGEST_HOLD_SECS = 60
 
-Whole = Annotated[int | float, Meta(extra_json_schema={"type": "integer", "anyOf": None})]
-"""An integer on the wire: `3.0` counts as 3 (see `whole`)."""
+MAIN = "main"
+DEFAULT_QUEUE = "default"
+
 
 _INTEGER = re.compile(r"([+-]?[0-9]{1,20})(?:\.0*)?")
+_NUMBER = re.compile(r"[+-]?[0-9]{1,20}(?:\.[0-9]{0,20})?(?:[eE][+-]?[0-9]{1,3})?")
 _NUL = "\0"
 
 
@@ -45,6 +44,18 @@ def integer_text(field: str, text: str, least: int | None = None) -> int:
     return integer(field, int(match[1]), least)
 
 
+def activity_no(text: str) -> int:
+    """The number of an activity in a path."""
+    return integer_text("activity id", text)
+
+
+def number_text(field: str, text: str) -> float:
+    """A number in a query."""
+    if _NUMBER.fullmatch(text) is None:
+        raise BadValue(f"{field} must be a number, not {text!r}")
+    return float(text)
+
+
 def positive(field: str, value: float) -> float:
     """A number above zero."""
     if not value > 0:
@@ -72,9 +83,15 @@ def name(field: str, value: str) -> str:
     """A new name, id, type, queue or identity."""
     if not value or value.isspace():
         raise BadValue(f"{field} must not be blank")
-    identifier(field, value)
-    if len(value) * 4 > LONGEST_NAME and len(value.encode()) > LONGEST_NAME:
-        raise BadValue(f"{field} is longer than {LONGEST_NAME} bytes")
+    return label(field, value)
+
+
+def unicode(field: str, value: str) -> str:
+    """A text out of a path, whatever it holds."""
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        raise BadValue(f"{field} is not UTF-8") from None
     return value
 
 
@@ -84,12 +101,16 @@ def identifier(field: str, value: str) -> str:
         if _NUL not in value:
             return value
         raise BadValue(f"{field} holds the character U+0000")
-    try:
-        value.encode()
-    except UnicodeEncodeError:
-        raise BadValue(f"{field} is not UTF-8") from None
-    if _NUL in value:
+    if _NUL in unicode(field, value):
         raise BadValue(f"{field} holds the character U+0000")
+    return value
+
+
+def label(field: str, value: str) -> str:
+    """A name that may be blank."""
+    identifier(field, value)
+    if len(value) * 4 > LONGEST_NAME and len(value.encode()) > LONGEST_NAME:
+        raise BadValue(f"{field} is longer than {LONGEST_NAME} bytes")
     return value
 
 
@@ -103,3 +124,28 @@ def filled(field: str, value: str) -> str:
 def text(value: str) -> str:
     """Free text; the one character that not every database can hold is replaced."""
     return value.replace(_NUL, "\ufffd") if _NUL in value else value
+
+
+def optional_text(value: str | None) -> str | None:
+    """Free text, if any."""
+    return None if value is None else text(value)
+
+
+def new_id(value: str | None) -> str | None:
+    """The id of a new run; blank equals absent."""
+    return None if value is None or not value.strip() else name("workflow_id", value)
+
+
+def queue(value: str | None) -> str:
+    """A task queue, or the usual one."""
+    return DEFAULT_QUEUE if value is None else name("task_queue", value)
+
+
+def namespace(value: str | None) -> str:
+    """A namespace, or the usual one."""
+    return MAIN if value is None else identifier("namespace", value)
+
+
+def span(field: str, value: float) -> float:
+    """A time span above zero."""
+    return seconds(field, positive(field, value))

@@ -1,16 +1,29 @@
-"""Clients and operators: they start, signal, cancel, terminate, retry, and repeat when in doubt."""
+"""Clients and operators: they start, signal, cancel, continue, delete, and repeat when in doubt."""
 
 import json
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
 from assay.engine.requests import Answer
-from assay.model.operations import Cancel, Operation, Retry, Signal, Start, Terminate
+from assay.model.commands import ScheduleActivity
+from assay.model.operations import (
+    AddActivity,
+    Cancel,
+    ContinueRun,
+    DeleteRun,
+    Operation,
+    Retry,
+    Signal,
+    Start,
+    Terminate,
+)
+from assay.model.retry import RetryPolicy
 from assay.model.states import RunStatus
 from tests.faults.simulation.contexts import QUEUES
 from tests.faults.simulation.ledger import UNSTORABLE
-from tests.faults.simulation.rows import RunRow
+from tests.faults.simulation.planner import SIDE, Planner
 from tests.faults.simulation.schedule import MILLI, SECOND
 from tests.faults.simulation.workers import is_doubtful
 from tests.support.http import Json
@@ -19,25 +32,14 @@ if TYPE_CHECKING:
     from tests.faults.simulation.world import World
 
 KINDS = (
-    "steps",
-    "steps",
-    "fan",
-    "slow",
-    "gate",
-    "choice",
-    "family",
-    "guardian",
-    "claimant",
-    "hopeless",
-    "sick",
-    "sick",
-    "sick",
-    "hasty",
-    "nap",
-    "quitter",
-    "tribe",
-    "tribe",
+    *("steps", "steps", "fan", "slow", "gate", "choice", "family", "guardian", "claimant"),
+    *("hopeless", "sick", "sick", "sick", "hasty", "nap", "quitter", "tribe", "tribe"),
+    *("diary", "diary", "stepper", "tagger", "tagger", "impatient"),
+    *("relay", "relay", "pilgrim", "shepherd", "shepherd"),
 )
+WAITING = ("gate", "relay")
+"""Kinds that wait for signals without a time limit."""
+ADDED = RetryPolicy(60, 0.2, 1.1, 8.0)
 
 
 class Clients:
@@ -47,36 +49,41 @@ class Clients:
         self.world = world
         self.ends_at = world.schedule.now + story
         self.ids: list[str] = []
+        self.planner = Planner(world, self._ask)
         self._said = 0
+        self._requests: list[Signal] = []
+        self._acts: list[tuple[float, Callable[[], None]]] = [
+            (0.26, self._start),
+            (0.22, self._signal),
+            (0.07, self._cancel),
+            (0.03, self._terminate),
+            (0.02, self._ask_nobody),
+            (0.04, self._burst),
+            (0.10, self.heal),
+            (0.05, self._repeat),
+            (0.04, self._continue),
+            (0.05, self._delete),
+            (0.03, self._add_activity),
+            (0.09, self.planner.act),
+        ]
 
     def act(self) -> None:
         """Do something, and again after a while."""
         world, dice = self.world, self.world.dice
         if world.schedule.now >= self.ends_at:
             return
-        roll = dice.random()
-        if not self.ids or roll < 0.35:
-            self._start()
-        elif roll < 0.65:
-            self._signal(dice.choice(self._open() or self.ids))
-        elif roll < 0.75:
-            for _ in range(dice.choice((1, 1, 2))):
-                self._ask(Cancel(dice.choice(self.ids[-3:]), self._unique("stop")))
-        elif roll < 0.79:
-            self._ask(Terminate(dice.choice(self.ids), self._unique("enough")))
-        elif roll < 0.81:
-            self._ask(Signal("nobody", "go", self._unique("")), Cancel("nobody"))
-        elif roll < 0.86:
-            self._burst(dice.choice(self._open() or self.ids))
-        else:
-            self.heal()
-        world.schedule.after(dice.randrange(MILLI, 1200 * MILLI), "client acts", self.act)
+        weights = [weight for weight, _ in self._acts]
+        [(_, act)] = dice.choices(self._acts, weights)
+        (act if self.ids else self._start)()
+        world.schedule.after(dice.randrange(MILLI, SECOND), "client acts", self.act)
+
+    # -- what operators do when it is needed -----------------------------------------------------
 
     def heal(self) -> None:
         """An operator mends what makes a run fail, and has it tried again."""
         world = self.world
         failed = [run for run in world.rows.runs.values() if run.status == RunStatus.FAILED]
-        sick = [run for run in failed if run.parent_no is None and self._kind(run) == "sick"]
+        sick = [run for run in failed if run.parent_no is None and run.type == "sick"]
         if world.faults.over:
             sick = [run for run in sick if world.is_curable(run.id)]
         if not sick:
@@ -89,18 +96,10 @@ class Clients:
     def open_gates(self) -> None:
         """Signal everybody who waits without a time limit."""
         for run in self.world.rows.runs.values():
-            if run.is_open and self._kind(run) == "gate":
+            if run.is_open and run.type in WAITING:
                 self._ask(self._go(run.id))
 
-    def _kind(self, run: RunRow) -> str:
-        return self.world.kinds[run.id]
-
-    def _open(self) -> list[str]:
-        return [run.id for run in self.world.rows.runs.values() if run.is_open]
-
-    def _unique(self, word: str) -> str:
-        self._said += 1
-        return f"{word} {self._said}"
+    # -- what clients do -------------------------------------------------------------------------
 
     def _start(self) -> None:
         dice = self.world.dice
@@ -118,6 +117,7 @@ class Clients:
         }
         self.ids.append(workflow_id)
         operation = Start(kind, workflow_id, "main", json.dumps(input), dice.choice(QUEUES))
+        operation = self._specially(operation)
         if dice.random() < 0.05:
             self._ask(replace(operation, id=None))
             self.ids.pop()
@@ -126,8 +126,25 @@ class Clients:
         if dice.random() < 0.1:
             self._ask(operation, repeatable=True)
 
-    def _signal(self, workflow_id: str) -> None:
+    def _specially(self, operation: Start) -> Start:
+        """With some of what a start may also say."""
         dice = self.world.dice
+        if dice.random() < 0.1:
+            operation = replace(operation, timeout_secs=round(dice.uniform(0.3, 12), 3))
+        if dice.random() < 0.12:
+            operation = replace(operation, delay_secs=round(dice.uniform(0.2, 4), 3))
+        if dice.random() < 0.15:
+            operation = replace(operation, use_existing=True)
+        if dice.random() < 0.2:
+            attributes = {"own": dice.randrange(3), "at": None, "assay_engine_version": "mine"}
+            operation = replace(operation, search_attributes=json.dumps(attributes))
+        if dice.random() < 0.1:
+            operation = replace(operation, namespace=SIDE)
+        return operation
+
+    def _signal(self) -> None:
+        dice = self.world.dice
+        workflow_id = dice.choice(self._open() or self.ids)
         operations: list[Operation] = [self._go(workflow_id)]
         if dice.random() < 0.2:
             operations.append(self._go(dice.choice(self.ids)))
@@ -135,12 +152,77 @@ class Clients:
         if dice.random() < 0.1:
             self._ask(Signal(workflow_id, "odd", UNSTORABLE))
 
-    def _burst(self, workflow_id: str) -> None:
+    def _repeat(self) -> None:
+        """A signal with an id of ours, or one of those of long ago again."""
+        dice = self.world.dice
+        signal = self._go(dice.choice(self._open() or self.ids))
+        if self._requests and dice.random() < 0.6:
+            signal = dice.choice(self._requests)
+        else:
+            signal = replace(signal, request_id=f"request {self._said}")
+            self._requests.append(signal)
+        for _ in range(dice.choice((1, 1, 2))):
+            self._said += 1
+            self._ask(signal, repeatable=True)
+
+    def _cancel(self) -> None:
+        for _ in range(self.world.dice.choice((1, 1, 2))):
+            self._ask(Cancel(self.world.dice.choice(self.ids[-3:]), self._unique("stop")))
+
+    def _terminate(self) -> None:
+        self._ask(Terminate(self.world.dice.choice(self.ids), self._unique("enough")))
+
+    def _ask_nobody(self) -> None:
+        self._ask(Signal("nobody", "go", self._unique("")), Cancel("nobody"), DeleteRun("nobody"))
+
+    def _burst(self) -> None:
         """Many at once about one run, through all machines."""
+        workflow_id = self.world.dice.choice(self._open() or self.ids)
         for _ in range(self.world.dice.randrange(2, 7)):
             self._ask(self._go(workflow_id))
             if self.world.dice.random() < 0.1:
                 self._ask(Cancel(workflow_id, self._unique("stop")))
+
+    def _continue(self) -> None:
+        """An operator has a run go on as a new one, whether it has ended or not."""
+        world, dice = self.world, self.world.dice
+        run = dice.choice(list(world.rows.runs.values()) or [None])
+        if run is None:
+            return
+        input = json.dumps(world.rows.history(run.no)[0].payload)
+        new_id = None
+        if dice.random() < 0.4:
+            new_id = f"{run.type}-{len(self.ids)}" if dice.random() < 0.8 else run.id
+            self.ids.append(new_id)
+        self._ask(ContinueRun(run.id, input, new_id))
+
+    def _delete(self) -> None:
+        """Several at a time; some have not ended and stay."""
+        world, dice = self.world, self.world.dice
+        ended = [run.id for run in world.rows.runs.values() if not run.is_open]
+        for _ in range(dice.randrange(1, 4)):
+            self._ask(DeleteRun(dice.choice((ended if dice.random() < 0.9 else None) or self.ids)))
+
+    def _add_activity(self) -> None:
+        """Beside what the run's own code asks for; sometimes twice, sometimes by another name."""
+        dice = self.world.dice
+        seq = 1000 + dice.randrange(3)
+        work = json.dumps({"value": seq, "fails": dice.randrange(2)})
+        name = "add" if dice.random() < 0.8 else "slow"
+        activity = ScheduleActivity(seq, name, dice.choice(QUEUES), work, ADDED)
+        workflow_id = dice.choice(self._open() or self.ids)
+        for _ in range(dice.choice((1, 1, 2))):
+            self._said += 1
+            self._ask(AddActivity(workflow_id, activity), repeatable=True)
+
+    # -- how -------------------------------------------------------------------------------------
+
+    def _open(self) -> list[str]:
+        return [run.id for run in self.world.rows.runs.values() if run.is_open]
+
+    def _unique(self, word: str) -> str:
+        self._said += 1
+        return f"{word} {self._said}"
 
     def _go(self, workflow_id: str) -> Signal:
         self._said += 1

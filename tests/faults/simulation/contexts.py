@@ -3,24 +3,17 @@
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from typing import TypeAlias, cast
 
+from tests.faults.simulation.recording import Recording, StepFailed
 from tests.support.http import Json
-from tests.support.plain_replay import (
-    CallFailed,
-    Commands,
-    Context,
-    Handler,
-    replay,
-    schedule,
-    stop,
-)
+from tests.support.plain_replay import CallFailed, Commands, Handler, replay, schedule, stop
 from tests.support.runs import Event
 
 QUEUES = ("default", "other")
 Calls: TypeAlias = list[dict[str, Json]]
 
 
-class Story(Context):
-    """The calls of a plain worker, and two that ask for several things at once."""
+class Story(Recording):
+    """All calls there are, and two that ask for several things at once."""
 
     async def together(self, calls: Calls, secs: float) -> list[Json]:
         """Activities, a timer and a child; the first failure does not wait for the others."""
@@ -40,7 +33,7 @@ class Story(Context):
             if fired is None:
                 asked.append({"type": "ScheduleTimer", "seq": timer, "duration_secs": secs})
             if born is None:
-                asked.append(start_child("nap", child, {}, QUEUES[0]))
+                asked.append(start_child("siesta", child, {}, QUEUES[0]))
             await stop(asked)
         return [event.payload["result"] for event in sorted(known, key=activity_seq)]
 
@@ -79,19 +72,16 @@ def activity_seq(event: Event) -> int:
 
 def run_program(program: Program, input: Json, context: Story) -> Commands:
     """Replay: every context of this world is a `Story`."""
-    return replay(cast("Handler", program), input, context)
-
-
-class ActivityFailed(Exception):
-    """An attempt fails."""
+    stopped_at = replay(cast("Handler", program), input, context)
+    return context.before_the_last() + stopped_at
 
 
 def work(name: str, input: Json, attempt: int, healed: set[str]) -> Json:
     """What an activity comes to in that attempt."""
     if name == "never" or (name == "sick" and input["id"] not in healed):
-        raise ActivityFailed(name)
+        raise StepFailed(name)
     if attempt <= input.get("fails", 0):
-        raise ActivityFailed("not yet")
+        raise StepFailed("not yet")
     return input.get("value", 0) + 1
 
 
@@ -121,14 +111,31 @@ class Ideal(Story):
     async def start_child_workflow(
         self, kind: str, *, workflow_id: str, input: Json = None, task_queue: str = "default"
     ) -> Json:
-        child = Ideal(workflow_id, self._healed, self._programs)
-        ended = run_program(self._programs[kind], input, child)[-1]
+        ended: dict[str, Json] = {"type": "ContinueAsNew", "input": input}
+        while ended["type"] == "ContinueAsNew":
+            child = Ideal(workflow_id, self._healed, self._programs)
+            ended = run_program(self._programs[kind], ended["input"], child)[-1]
         if ended["type"] != "CompleteWorkflow":
             raise CallFailed("child")
         return ended.get("result")
 
+    async def side_effect(self, name: str) -> Json:
+        return self._coin()
+
+    async def step(self, name: str, work: Callable[[int], Json], retry_secs: float = 0.3) -> Json:
+        try:
+            return work(1000)
+        except StepFailed as error:
+            raise CallFailed(str(error)) from None
+
+    def patched(self, id: str) -> bool:
+        return True
+
+    async def upsert_and_stop(self, patch: Json) -> None:
+        """Nobody stops."""
+
     def _work(self, call: dict[str, Json]) -> Json:
         try:
             return work(call["name"], call["input"], 1000, self._healed)
-        except ActivityFailed as error:
+        except StepFailed as error:
             raise CallFailed(str(error)) from None

@@ -25,13 +25,14 @@ class Profile:
     worker_dies: float = 0.0
     worker_slow: float = 0.0
     worker_wrong: float = 0.0
+    worker_echoes: float = 0.0
     crash_secs: float = 0.0
     leap_secs: float = 0.0
     skew: int = 0
 
 
 CALM = Profile()
-RACES = Profile(hint_lost=0.2, repeated=0.1, worker_slow=0.05, skew=SECOND // 20)
+RACES = Profile(hint_lost=0.2, repeated=0.1, worker_slow=0.05, worker_echoes=0.1, skew=SECOND // 20)
 NETWORK = Profile(
     answer_lost=0.08,
     message_lost=0.05,
@@ -41,6 +42,7 @@ NETWORK = Profile(
     worker_dies=0.02,
     worker_slow=0.05,
     worker_wrong=0.03,
+    worker_echoes=0.05,
     skew=SECOND // 4,
 )
 DATABASE = Profile(
@@ -60,6 +62,7 @@ CRASHES = Profile(
     hint_lost=0.2,
     worker_dies=0.03,
     worker_slow=0.08,
+    worker_echoes=0.1,
     crash_secs=5.0,
     leap_secs=12.0,
     skew=SECOND // 5,
@@ -77,6 +80,7 @@ STORM = Profile(
     worker_dies=0.03,
     worker_slow=0.08,
     worker_wrong=0.03,
+    worker_echoes=0.05,
     crash_secs=8.0,
     leap_secs=15.0,
     skew=SECOND // 4,

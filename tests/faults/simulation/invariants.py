@@ -10,7 +10,10 @@ from tests.faults.simulation.trace import Broken
 
 SOME = "IN (SELECT value FROM json_each(?1))"
 TERMINAL = "('COMPLETED', 'FAILED', 'CANCELLED', 'TIMED_OUT')"
-ENDINGS = "('WorkflowCompleted', 'WorkflowFailed', 'WorkflowCancelled', 'WorkflowTimedOut')"
+ENDINGS = """('WorkflowCompleted', 'WorkflowFailed', 'WorkflowCancelled', 'WorkflowTimedOut',
+              'WorkflowContinuedAsNew')"""
+RECORDED = """('SideEffectRecorded', 'StepCompleted', 'StepFailed', 'StepAttemptFailed',
+               'PatchRecorded', 'SearchAttributesUpserted')"""
 CHILD_ENDINGS = "('ChildWorkflowCompleted', 'ChildWorkflowFailed')"
 
 RELATED = f"""
@@ -30,7 +33,8 @@ FORBIDDEN = {
               AND story.type IN {ENDINGS}
         WHERE run.no {SOME} GROUP BY run.no
         HAVING count(story.seq) <> (run.status IN {TERMINAL})
-            OR max(story.type) <> CASE run.status WHEN 'COMPLETED' THEN 'WorkflowCompleted'
+            OR max(story.type) <> CASE run.status WHEN 'COMPLETED' THEN
+               iif(run.successor_no IS NULL, 'WorkflowCompleted', 'WorkflowContinuedAsNew')
                WHEN 'FAILED' THEN 'WorkflowFailed' WHEN 'CANCELLED' THEN 'WorkflowCancelled'
                WHEN 'TIMED_OUT' THEN 'WorkflowTimedOut' END
             OR max(story.seq) <> run.last_seq""",
@@ -86,8 +90,15 @@ FORBIDDEN = {
         LEFT JOIN event story ON story.run_no = timer.run_no AND story.voided_by IS NULL
               AND story.type = 'TimerFired' AND story.seq > timer.scheduled_seq
               AND json_extract(story.payload, '$.timer_seq') = timer.seq
-        WHERE timer.run_no {SOME} GROUP BY timer.no
+        WHERE timer.run_no {SOME} AND timer.seq > 0 GROUP BY timer.no
         HAVING count(story.seq) <> (timer.state = 'fired')""",
+    "a timer whose cancelling history does not tell once": f"""
+        SELECT timer.no, timer.run_no, timer.seq, timer.state, count(story.seq) FROM timer
+        JOIN event story ON story.run_no = timer.run_no AND story.voided_by IS NULL
+              AND story.type = 'TimerCancelled' AND story.seq > timer.scheduled_seq
+              AND json_extract(story.payload, '$.timer_seq') = timer.seq
+        WHERE timer.run_no {SOME} GROUP BY timer.no
+        HAVING count(story.seq) > 1 OR timer.state <> 'silenced'""",
     "a signal told twice": f"""
         SELECT run_no, payload, count(*) FROM event
         WHERE run_no {SOME} AND type = 'SignalReceived' GROUP BY run_no, payload
@@ -96,19 +107,59 @@ FORBIDDEN = {
         SELECT run_no, json_extract(payload, '$.child_workflow_id') child, count(*) FROM event
         WHERE run_no {SOME} AND voided_by IS NULL AND type IN {CHILD_ENDINGS}
         GROUP BY run_no, child HAVING count(*) > 1""",
-    "a child that a cancel request did not reach": f"""
-        SELECT child.no, child.id, parent.id FROM run child
-        JOIN run parent ON parent.no = child.parent_no
-        WHERE child.no {SOME} AND child.completed_at IS NULL AND child.cancel_seq IS NULL
-          AND parent.cancel_seq IS NOT NULL AND parent.cascade IS NULL""",
     "a parent that was not told": f"""
         SELECT child.no, child.id, child.status, parent.id FROM run child
         JOIN run parent ON parent.no = child.parent_no
-        WHERE parent.no {SOME} AND child.completed_at IS NOT NULL
+        WHERE parent.no {SOME} AND child.completed_at IS NOT NULL AND child.successor_no IS NULL
           AND parent.completed_at IS NULL AND parent.cancel_seq IS NULL
           AND NOT EXISTS (SELECT 1 FROM event story WHERE story.run_no = parent.no
               AND story.voided_by IS NULL AND story.type IN {CHILD_ENDINGS}
               AND json_extract(story.payload, '$.child_workflow_id') = child.child_id)""",
+    "a chain that is not told where it goes on": f"""
+        SELECT run.no, run.id, run.status, next.id FROM run JOIN run next ON next.no = run.successor_no
+        WHERE run.no {SOME} AND (run.status <> 'COMPLETED' OR run.result_seq IS NOT NULL
+          OR next.created_at <> run.completed_at OR next.type <> run.type
+          OR next.namespace <> run.namespace OR next.queue <> run.queue
+          OR next.parent_no IS NOT run.parent_no
+             AND (next.parent_no IS NOT NULL OR run.parent_no IN (SELECT no FROM run))
+          OR next.child_id IS NOT run.child_id OR next.timeout_secs IS NOT run.timeout_secs
+          OR NOT EXISTS (SELECT 1 FROM event story WHERE story.run_no = run.no
+             AND story.seq = run.last_seq AND story.type = 'WorkflowContinuedAsNew'
+             AND json_extract(story.payload, '$.new_workflow_id') = next.id))""",
+    "a value recorded twice": f"""
+        SELECT run_no, type, count(*), max(payload) FROM event
+        WHERE run_no {SOME} AND voided_by IS NULL AND type IN {RECORDED}
+        GROUP BY run_no, CASE WHEN type = 'StepFailed' THEN 'StepCompleted' ELSE type END,
+                 json_extract(payload, '$.side_effect_seq'), json_extract(payload, '$.step_seq'),
+                 iif(type = 'StepAttemptFailed', json_extract(payload, '$.attempt'), NULL),
+                 json_extract(payload, '$.patch_id'), json_extract(payload, '$.upsert_seq'),
+                 iif(json_type(payload, '$.upsert_seq') = 'null', seq, NULL)
+        HAVING count(*) > 1""",
+    "an attempt at a step that was over": f"""
+        SELECT late.run_no, late.seq, late.payload FROM event late
+        JOIN event final ON final.run_no = late.run_no AND final.seq < late.seq
+             AND final.type IN ('StepCompleted', 'StepFailed') AND final.voided_by IS NULL
+             AND json_extract(final.payload, '$.step_seq') = json_extract(late.payload, '$.step_seq')
+        WHERE late.run_no {SOME} AND late.type = 'StepAttemptFailed' AND late.voided_by IS NULL""",
+    "a number that is higher than the highest": f"""
+        SELECT run.no, run.id FROM run JOIN event story ON story.run_no = run.no
+        WHERE run.no {SOME} AND story.voided_by IS NULL AND story.type IN {RECORDED}
+          AND (json_extract(story.payload, '$.side_effect_seq') > run.top_side_effect
+            OR json_extract(story.payload, '$.step_seq') > run.top_step
+            OR json_extract(story.payload, '$.upsert_seq') > run.top_upsert
+            OR story.type = 'PatchRecorded' AND run.patches = 0)""",
+    "an unnumbered upsert recorded again with nothing between": f"""
+        SELECT twice.run_no, twice.seq, twice.payload FROM event twice
+        JOIN event before ON before.run_no = twice.run_no AND before.seq = twice.seq - 1
+             AND before.type = twice.type AND before.payload = twice.payload
+        WHERE twice.run_no {SOME} AND twice.type = 'SearchAttributesUpserted'""",
+    "a snapshot of more than there was": f"""
+        SELECT snapshot.run_no, event_seq, last_seq FROM snapshot
+        JOIN run ON run.no = snapshot.run_no
+        WHERE run_no {SOME} AND (event_seq < 1 OR event_seq > last_seq)""",
+    "a run that timed out before its time": f"""
+        SELECT no, id, status, timeout_at FROM run
+        WHERE no {SOME} AND (status = 'TIMED_OUT') > (timeout_at <= completed_at)""",
 }
 
 

@@ -15,6 +15,7 @@ from assay.errors import StoreUnavailable
 from assay.model.task import Claim
 from assay.store.port import Batch, CommitOutcome, Committed, Failed, Loaded, Look, Ready, Unknown
 from tests.faults.simulation.memory import Memory
+from tests.faults.simulation.promptness import Promptness
 from tests.faults.simulation.schedule import MILLI, SECOND, Action
 
 if TYPE_CHECKING:
@@ -65,7 +66,13 @@ class Machine:
             instance=world.store.enlist(), exclusive=world.exclusive, rules=world.rules
         )
         self.engine.released = world.rows.released
-        self.memory = Memory(self.engine, world.store, world.rows, exclusive=world.exclusive)
+        self.memory = Memory(
+            self.engine,
+            world.store,
+            world.rows,
+            Promptness(world.rows, world.schedules, world.schedule.now),
+            exclusive=world.exclusive,
+        )
         floor = world.store._rows("clock_floor")[0][0]
         assert floor is None or isinstance(floor, int)
         self.engine.advance(max(self.clock(), floor or 0))
@@ -120,13 +127,12 @@ class Machine:
                 self._flying = batch
                 self._soon(f"commits {batch.no}", lambda: self._write(batch))
             case SettleStep(instance, no):
-                self.memory.excuse()
                 self._soon(f"settles {no}", lambda: self._settle(instance, no, SETTLE_TRIES))
 
     def _read(self, step: LoadStep) -> None:
         world = self.world
         if world.faults.strike(world.faults.profile.load_failed):
-            self.memory.excuse()
+            self._excuse()
             self._soon("cannot load", self._unreadable)
             return
         rows = world.store.load_now(step.keys)
@@ -177,6 +183,7 @@ class Machine:
 
     def _settle(self, instance: int, no: int, tries: int) -> None:
         world = self.world
+        self._excuse()
         if world.faults.strike(world.faults.profile.settle_failed):
             if tries or world.exclusive:
                 again = max(0, tries - 1)
@@ -201,7 +208,7 @@ class Machine:
             self._recover()
         self.memory.check()
         if engine.out_of_breath:
-            self.memory.excuse()
+            self._excuse()
             engine.out_of_breath = False
             self._kicked = True
             self._after(BREATH, "breathes again", self._begin)
@@ -226,12 +233,13 @@ class Machine:
     def _recover(self) -> None:
         world = self.world
         if world.faults.strike(world.faults.profile.load_failed):
+            self._excuse()
             self.engine.amnesia = True
             return
         until = self.clock() + HORIZON
         self.engine.amnesia = False
         self.engine.recover([*world.store.claims_now(), *world.store.deadlines_now(until)])
-        self.memory.swept_until = until
+        self.memory.swept(until)
 
     def _sweep(self) -> None:
         world = self.world
@@ -240,14 +248,22 @@ class Machine:
         if self.engine.amnesia:
             self._recover()
         if world.faults.strike(world.faults.profile.load_failed):
-            self.memory.excuse()
+            self._excuse()
             return
         until = self.clock() + HORIZON
         self.engine.recover(world.store.deadlines_now(until))
-        self.memory.swept_until = until
+        self.memory.swept(until)
         if not self.world.exclusive:
             self.engine.hint(None)
         self.kick()
+
+    def excuse(self) -> None:
+        """Something went wrong: what is due may be late."""
+        if self.up:
+            self._excuse()
+
+    def _excuse(self) -> None:
+        self.memory.excuse(self.world.schedule.now)
 
     # -- events ----------------------------------------------------------------------------------
 

@@ -5,6 +5,7 @@ exclusive engine's memory is the truth: cases, whole windows and deadlines equal
 """
 
 from assay.core.due import run_due_at
+from assay.core.fire_schedule import schedule_due_at
 from assay.core.view import Key, Need
 from assay.engine.engine import Engine
 from assay.engine.limits import HORIZON, RETRY_DUE_AFTER
@@ -14,6 +15,7 @@ from assay.model.operations import DueKind
 from assay.model.timer import Timer
 from assay.store.port import Loaded, Look
 from assay.store.sqlite.store import SqliteStore
+from tests.faults.simulation.promptness import Promptness
 from tests.faults.simulation.rows import Rows
 from tests.faults.simulation.schedule import SECOND
 from tests.faults.simulation.trace import Broken
@@ -28,8 +30,17 @@ LATEST = 3 * SECOND
 class Memory:
     """Which writes to each run an engine has seen."""
 
-    def __init__(self, engine: Engine, store: SqliteStore, rows: Rows, *, exclusive: bool) -> None:
+    def __init__(
+        self,
+        engine: Engine,
+        store: SqliteStore,
+        rows: Rows,
+        promptness: Promptness,
+        *,
+        exclusive: bool,
+    ) -> None:
         self._engine = engine
+        self._promptness = promptness
         self._exclusive = exclusive
         self._store = store
         self._rows = rows
@@ -37,7 +48,12 @@ class Memory:
         self._recent: set[int] = set()
         self._checks = 0
         self.swept_until = 0
+        self._swept_namespaces: frozenset[str] = frozenset()
         self._waiting: dict[tuple[Look, int, int, int], int] = {}
+
+    def swept(self, until: int) -> None:
+        """The engine has just read what is due up to then."""
+        self.swept_until, self._swept_namespaces = until, self._rows.namespaces
 
     def read(self, loaded: Loaded) -> dict[int, int]:
         """Rows are read now; they reach the engine later, by `loaded`."""
@@ -72,6 +88,7 @@ class Memory:
 
     def check_waiting(self, now: int, clock: int) -> None:
         """Nobody waits for a task that is there; looked at once in each sweep of a sound engine."""
+        self._promptness.check(now, clock)
         waiting: dict[tuple[Look, int, int, int], int] = {}
         for look in self._engine.wants.looks():
             want = self._engine.wants.first(look)
@@ -83,9 +100,10 @@ class Memory:
                         raise Broken(f"{want.worker_id} waits for {look}, overlooked is {task}")
         self._waiting = waiting
 
-    def excuse(self) -> None:
-        """Something went wrong: those who wait may wait longer."""
+    def excuse(self, now: int) -> None:
+        """Something went wrong: those who wait may wait longer, and what is due may be late."""
         self._waiting.clear()
+        self._promptness.excuse(now)
 
     # -- cases -----------------------------------------------------------------------------------
 
@@ -122,25 +140,46 @@ class Memory:
                 compare(f"the window on {look}", window.tasks, ready)
 
     def _check_deadlines(self) -> None:
-        at = self._engine.index.deadlines.at
-        claims = self._store.claims_now()
-        due = {(row.kind, row.no): row.at for row in claims}
-        for row in claims:
-            if row.kind is DueKind.RUN:
-                run = self._store.load_now([Key(Need.RUN, row.no)]).runs[0]
-                due[(row.kind, row.no)] = run_due_at(run) or 0
-        clock = self._engine.advance(0)
-        far = max(self.swept_until, clock + HORIZON)
-        near = {(row.kind, row.no): row.at for row in self._store.deadlines_now(far)}
-        must = {no: moment for no, moment in near.items() if moment <= self.swept_until}
-        for row_no, moment in {**due, **must}.items():
-            known = at.get(row_no)
-            late = known is not None and moment <= clock and known <= clock + RETRY_DUE_AFTER
-            if known != moment and not late:
-                raise Broken(f"{row_no} is due at {moment}, remembered for {known}")
-        for row_no in at:
-            if row_no not in due and row_no not in near:
-                raise Broken(f"{row_no} is remembered for {at[row_no]}, but is not due")
+        """What is remembered is true; claims, and what the sweep has read, are remembered."""
+        at, clock = self._engine.index.deadlines.at, self._engine.advance(0)
+        claims = [(row.kind, row.no) for row in self._store.claims_now()]
+        expected = self._expected(max(self.swept_until, clock + HORIZON))
+        for row, moments in expected.items():
+            known, moment = at.get(row), moments[0]
+            if known is None and moment is not None:
+                if row in claims or moment <= self.swept_until:
+                    raise Broken(f"{row} is due at {moment}, and forgotten")
+            if known is not None and known not in moments:
+                due = any(at is not None and at <= clock for at in moments)
+                if not due or known > clock + RETRY_DUE_AFTER:
+                    raise Broken(f"{row} is due at {moments}, remembered for {known}")
+        for row, moment in at.items():
+            if row not in expected:
+                raise Broken(f"{row} is remembered for {moment}, but is not due")
+
+    def _expected(self, until: int) -> dict[tuple[DueKind, int], tuple[int | None, ...]]:
+        """When each row is due; then for what else it may be remembered."""
+        found = [*self._store.claims_now(), *self._store.deadlines_now(until)]
+        expected: dict[tuple[DueKind, int], tuple[int | None, ...]] = {
+            (row.kind, row.no): (row.at,) for row in found
+        }
+        nos = [no for kind, no in expected if kind is DueKind.RUN]
+        for run in self._store.load_now([Key(Need.RUN, no) for no in nos]).runs:
+            # A time-out that is far away is left to the sweep; the lease is looked after till then.
+            at = run_due_at(run)
+            later = run.claim_until if (at or 0) > self.swept_until else at
+            expected[DueKind.RUN, run.no] = (at, later)
+        for schedule in self._rows.schedules.values():
+            # A start that waits is found by the sweep only, and so is a namespace that is back;
+            # where it has gone, nothing comes of what is remembered.
+            if not schedule.paused:
+                moments: tuple[int | None, ...]
+                moments = (schedule_due_at(schedule), schedule.queued_start)
+                gone = schedule.namespace not in self._rows.namespaces & self._swept_namespaces
+                if gone or (moments[0] or 0) > self.swept_until:
+                    moments = (None, *moments)
+                expected[DueKind.SCHEDULE, schedule.no] = moments
+        return expected
 
 
 def by_run(rows: list[Activity] | list[Timer]) -> dict[int, dict[int, Activity | Timer]]:

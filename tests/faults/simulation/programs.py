@@ -1,6 +1,8 @@
-"""The workflows of the simulated world."""
+"""The workflows of the simulated world: activities, timers, signals, children, and all the others."""
 
 from tests.faults.simulation.contexts import QUEUES, Calls, Programs, Story
+from tests.faults.simulation.programs_of_chains import PROGRAMS_OF_CHAINS
+from tests.faults.simulation.programs_of_records import PROGRAMS_OF_RECORDS
 from tests.support.http import Json
 from tests.support.plain_replay import CallFailed, Cancelled
 
@@ -100,7 +102,11 @@ async def hopeless(ctx: Story, input: Json) -> Json:
 
 
 async def sick(ctx: Story, input: Json) -> Json:
-    """Fails until an operator heals it; what is beside the sick activity is open or not by then."""
+    """Fails until an operator heals it; what is beside the sick activity is open or not by then.
+
+    What it has recorded and cancelled after the failure is taken back with it.
+    """
+    ctx.patched("before")
     await ctx.execute_activity("add", {"value": 1, "fails": 0}, **PATIENT)
     calls: Calls = [
         {"name": "slow", "input": {"value": 1}, "opts": SLOW},
@@ -113,8 +119,17 @@ async def sick(ctx: Story, input: Json) -> Json:
         results = await ctx.together(calls[turn:] + calls[:turn], 3.0)
     except CallFailed:
         if input["eager"]:
+            ctx.cancel_timer(1)
+            ctx.upsert({"health": "ill"})
+            ctx.patched("after")
             await ctx.sleep(0.3)
+            await ctx.side_effect("ground")
+            await ctx.step("mourn", lambda _: "sad")
         raise
+    ctx.upsert({"health": "well"})
+    ctx.patched("after")
+    await ctx.side_effect("joy")
+    await ctx.step("cheer", lambda _: "glad")
     return [result["value"] for result in results]
 
 
@@ -133,6 +148,12 @@ async def nap(ctx: Story, input: Json) -> Json:
         await ctx.execute_activity("add", {"value": 1, "fails": 1}, **PATIENT)
         raise
     return "slept"
+
+
+async def wink(ctx: Story, input: Json) -> Json:
+    """A short sleep."""
+    await ctx.sleep(1.2)
+    return "blinked"
 
 
 async def quitter(ctx: Story, input: Json) -> Json:
@@ -157,6 +178,8 @@ PROGRAMS: Programs = {
         sick,
         hasty,
         nap,
+        wink,
         quitter,
     )
 }
+PROGRAMS = {**PROGRAMS, **PROGRAMS_OF_RECORDS, **PROGRAMS_OF_CHAINS}

@@ -8,7 +8,13 @@ from msgspec.structs import replace
 
 from assay.engine.requests import Answer
 from assay.errors import Refusal
-from assay.model.commands import ScheduleActivity
+from assay.model.commands import (
+    Command,
+    ContinueAsNew,
+    RecordSnapshot,
+    ScheduleActivity,
+    UpsertSearchAttributes,
+)
 from assay.model.ids import claim_token
 from assay.model.operations import (
     CompleteActivity,
@@ -25,11 +31,13 @@ from assay.model.operations import (
 from assay.model.task import TaskKind
 from assay.model.worker import Worker as RegisteredWorker
 from assay.store.port import Look
-from tests.faults.simulation.contexts import QUEUES, ActivityFailed, work
+from tests.faults.simulation.contexts import QUEUES, work
 from tests.faults.simulation.machine import Machine
 from tests.faults.simulation.network import Task
-from tests.faults.simulation.replays import answer
+from tests.faults.simulation.recording import StepFailed
+from tests.faults.simulation.replays import answer, echo
 from tests.faults.simulation.schedule import MILLI, SECOND, Action
+from tests.support.runs import Event
 
 if TYPE_CHECKING:
     from tests.faults.simulation.world import World
@@ -37,6 +45,7 @@ if TYPE_CHECKING:
 LANES = (TaskKind.WORKFLOW, TaskKind.WORKFLOW, TaskKind.ACTIVITY, TaskKind.ACTIVITY)
 HOLDS = (0, 0, SECOND, 5 * SECOND, 20 * SECOND)
 PATIENT_HOLDS = (20 * SECOND,)
+NAMESPACES = (None, None, None, "main", "main", "side")
 TRIES = 4
 
 
@@ -53,7 +62,8 @@ class Worker:
     def begin(self) -> None:
         """Register, open all lanes, and say from time to time what is in work."""
         now = self.world.schedule.clock
-        me = RegisteredWorker(self.name, "main", self.name, QUEUES[0], None, None, 2, 2, now, now)
+        queue = self.world.dice.choice(QUEUES)
+        me = RegisteredWorker(self.name, "main", self.name, queue, None, None, 2, 2, now, now)
         self.world.network.call(
             self._machine(), (RegisterWorker(me),), lambda _: None, repeatable=False
         )
@@ -69,7 +79,7 @@ class Worker:
 
     def _poll(self, kind: TaskKind) -> None:
         dice = self.world.dice
-        look = Look(kind, dice.choice((None, "main")), dice.choice(QUEUES))
+        look = Look(kind, dice.choice(NAMESPACES), dice.choice(QUEUES))
         hold = dice.choice(PATIENT_HOLDS if self.world.seed % 4 == 1 else HOLDS)
         self.world.network.poll(
             self._machine(), look, self.name, hold, lambda task: self._got(kind, task)
@@ -107,20 +117,38 @@ class Worker:
         pause = world.dice.randrange(MILLI, 60 * MILLI)
         if faults.strike(faults.profile.worker_slow):
             pause = world.dice.randrange(SECOND, 9 * SECOND)
-        assert task.run is not None
-        commands = answer(task.run.type, task.input, workflow_id, task.history)
-        known = any(event.type == "ActivityScheduled" for event in task.history)
-        wrong = known and faults.strike(faults.profile.worker_wrong)
+        commands = self._commands(task, workflow_id)
+        wrong = has_first_activity(task.history) and faults.strike(faults.profile.worker_wrong)
         if wrong:
             done = tuple(each for each in commands if isinstance(each, ScheduleActivity))
             commands = tuple(replace(each, seq=1, name="wrong") for each in done) or commands
-        lease = None if world.dice.random() < 0.1 else claim_token(task.claim.token)
+        # Who names no lease may answer an older claim: signals in between would not be handed on.
+        hands_on = any(isinstance(each, ContinueAsNew) for each in commands)
+        bare = not hands_on and world.dice.random() < 0.1
+        lease = None if bare else claim_token(task.claim.token)
         report: Operation = SubmitCommands(workflow_id, self.name, commands, lease)
         if wrong and world.dice.random() < 0.3:
             report = RejectCommands(workflow_id, self.name, "commands[0]: no type", lease)
         # Without a fence a repeat might end another claim of the same worker: it is not repeated.
         tries = TRIES if lease else 0
         self._after(pause, f"has replayed {workflow_id}", lambda: self._submit(report, tries))
+
+    def _commands(self, task: Task, workflow_id: str) -> tuple[Command, ...]:
+        world, run = self.world, task.run
+        assert run is not None
+        commands = answer(
+            run.type,
+            task.input,
+            workflow_id,
+            task.history,
+            now=world.schedule.clock,
+            coin=lambda: f"{self.name} {world.dice.random()}",
+        )
+        notes = (RecordSnapshot, UpsertSearchAttributes)
+        says_more = any(not isinstance(each, notes) for each in commands)
+        if says_more and world.faults.strike(world.faults.profile.worker_echoes):
+            return echo(task.history, world.dice) + commands
+        return commands
 
     def _submit(self, report: SubmitCommands | RejectCommands | Operation, tries: int) -> None:
         operations: tuple[Operation, ...] = (report,)
@@ -188,7 +216,7 @@ class Worker:
         report: Operation
         try:
             value = work(activity.name, task.input, activity.attempt, self.world.healed)
-        except ActivityFailed as error:
+        except StepFailed as error:
             report = FailActivity(activity.no, str(error), fence)
         else:
             report = CompleteActivity(activity.no, json.dumps({"value": value, "by": by}), fence)
@@ -216,6 +244,12 @@ class Worker:
             return Fence()
         attempt = None if task.activity is None else task.activity.attempt
         return Fence(self.name, attempt, claim_token(task.claim.token))
+
+
+def has_first_activity(history: list[Event]) -> bool:
+    """Whether asking for another one under its number is a mismatch."""
+    scheduled = (event for event in history if event.type == "ActivityScheduled")
+    return any(event.payload["activity_seq"] == 1 for event in scheduled)
 
 
 def is_doubtful(answer: Answer | None) -> bool:

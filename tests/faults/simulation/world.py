@@ -9,17 +9,21 @@ from assay.core.decide import Rules
 from assay.model.states import RunStatus
 from assay.store.port import Batch, CommitOutcome, Committed, Look, Refused, Stale
 from assay.store.sqlite.store import SqliteStore
+from tests.faults.simulation.chains import Chains
 from tests.faults.simulation.clients import Clients
 from tests.faults.simulation.endings import check_endings
 from tests.faults.simulation.faults import PROFILES, Faults, small_bounds
+from tests.faults.simulation.frames import Frames
 from tests.faults.simulation.ledger import UNSTORABLE, Ledger
 from tests.faults.simulation.machine import Machine
 from tests.faults.simulation.network import Network
+from tests.faults.simulation.projections import Projections
 from tests.faults.simulation.rows import Rows
 from tests.faults.simulation.schedule import SECOND, Schedule
+from tests.faults.simulation.schedules import Schedules
+from tests.faults.simulation.told import check_told
 from tests.faults.simulation.trace import Broken, Trace
 from tests.faults.simulation.workers import Worker
-from tests.support.http import Json
 
 STORY = 18 * SECOND
 LONGEST = 1_500 * SECOND
@@ -43,12 +47,19 @@ class World:
         self.store = SqliteStore(":memory:")
         self.store.open_now()
         self.rows = Rows(self.store._connection)
-        self.ledger = Ledger(self.rows)
+        self.chains = Chains(self.rows)
+        self.schedules = Schedules(self.rows)
+        self.projections = Projections(self.rows)
+        self.checks = (
+            self.chains,
+            self.schedules,
+            self.projections,
+            Frames(self.rows, self.chains),
+        )
+        self.ledger = Ledger(self.rows, self.chains, lambda: self.schedule.clock)
         self.network = Network(self)
         self.settled: set[tuple[int, int]] = set()
         self.healed: set[str] = set()
-        self.kinds: dict[str, str] = {}
-        self.inputs: dict[str, Json] = {}
         self.hired = 0
         self.over = False
         self.machines = [
@@ -87,7 +98,9 @@ class World:
     def is_over(self) -> bool:
         """Nobody has anything left to do."""
         runs = self.rows.runs.values()
-        return not any(run.is_open or self.is_curable(run.id) for run in runs)
+        return not self.rows.schedules and not any(
+            run.is_open or self.is_curable(run.id) for run in runs
+        )
 
     def is_curable(self, workflow_id: str) -> bool:
         """An operator retry lets it end well."""
@@ -102,6 +115,7 @@ class World:
     def _finish(self) -> None:
         """Give everybody what they still wait for."""
         self.over = self.is_over()
+        self.clients.planner.finish()
         self.clients.open_gates()
         self.clients.heal()
         self.schedule.after(SECOND, "finishes", self._finish)
@@ -130,6 +144,8 @@ class World:
         if self.faults.over:
             return
         self.schedule.leap += self.dice.randrange(10 * SECOND)
+        for machine in self.machines:
+            machine.excuse()
         self.schedule.after(self.faults.pause(self.faults.profile.leap_secs), "leap", self._leap)
 
     # -- the store -------------------------------------------------------------------------------
@@ -138,6 +154,7 @@ class World:
         """Commit, and look at what it did; the claims before it come back too."""
         if any(UNSTORABLE in (event.payload or "") for event in batch.decision.events):
             return Refused("this cannot be stored"), {}
+        graves = self.rows.to_be_buried(batch.decision)
         outcome = self.store.commit_now(batch)
         name = type(outcome).__name__
         self.trace.note(f"    {batch.instance}/{batch.no} {name}", encode(batch.decision))
@@ -148,15 +165,15 @@ class World:
         self.trace.commits += 1
         if (batch.instance, batch.no) in self.settled:
             raise Broken("a batch is in that had been settled as never to come")
-        for change in batch.decision.runs:
-            if change.before is None and change.after is not None:
-                self.kinds[change.after.id] = change.after.type
         for event in batch.decision.events:
             if event.seq == 1:
                 self.trace.note(f"    run {event.run_no}: {event.payload}")
         for event in batch.decision.events:
             self.trace.note(f"    {event.run_no}.{event.seq} {event.type} {event.payload}")
-        return outcome, self.rows.committed(batch.decision)
+        step, tokens = self.rows.committed(batch.decision, graves)
+        for check in self.checks:
+            check.check(step)
+        return outcome, tokens
 
     def hint(self, source: Machine, looks: list[Look]) -> None:
         """Tell the other machines, some time soon, or never."""
@@ -172,8 +189,10 @@ class World:
         """Nothing is lost, nothing is stuck, everything ended as it should."""
         if not self.is_over():
             left = [run for run in self.rows.runs.values() if run.is_open]
-            raise Broken(f"these never end: {left or self.healed}")
-        self.ledger.check()
+            left_over = left or self.rows.schedules or self.healed
+            raise Broken(f"these never end: {left_over}")
+        self.projections.check_all()
+        check_told(self.ledger, self.rows)
         check_endings(self)
 
 

@@ -1,6 +1,7 @@
 """A store in dicts: decisions are made on it, one batch each, and what they come to is kept."""
 
 import json
+from collections import Counter
 from collections.abc import Iterable
 from typing import Any, Generic
 
@@ -13,12 +14,14 @@ from assay.core.view import CHILDREN_AT_ONCE, OpenChildren, Row, WholeRun
 from assay.errors import Refusal
 from assay.model.activity import Activity
 from assay.model.commands import Command, ScheduleActivity, ScheduleTimer, StartChild
-from assay.model.decision import Change, Decision
+from assay.model.decision import Attribute, Change, Decision
 from assay.model.decision import Row as Kept
-from assay.model.events import CHILD_OUTCOMES, Event, EventType
+from assay.model.events import CHILD_OUTCOMES, RECORDED, Event, EventType
 from assay.model.operations import Due, DueKind, Operation, Outcome, Start, SubmitCommands
 from assay.model.retry import RetryPolicy
 from assay.model.run import Run
+from assay.model.schedule import Schedule
+from assay.model.snapshot import Snapshot
 from assay.model.task import Claim
 from assay.model.time import MICROS
 from assay.model.timer import Timer
@@ -58,6 +61,12 @@ class Desk:
         self.timers: DictShelf[Timer] = DictShelf()
         self.history: dict[int, list[Event]] = {}
         self.workers: list[Worker] = []
+        self.schedules: dict[int, Schedule] = {}
+        self.snapshots: dict[int, Snapshot] = {}
+        self.requests: set[tuple[int, str]] = set()
+        self.namespaces = {"main"}
+        self.attributes: set[Attribute] = set()
+        self.counts: Counter[tuple[str, str]] = Counter()
         self.children_at_once = CHILDREN_AT_ONCE
         self.decision = Decision(at=NOW)
         self._next = 1
@@ -91,8 +100,33 @@ class Desk:
             ended_children=tuple(sorted(ended, key=lambda run: (run.completed_at or 0, run.no))),
         )
 
+    def recorded(self, run_no: int) -> tuple[Event, ...]:
+        return self._standing(run_no, RECORDED)
+
+    def signals(self, run_no: int) -> tuple[Event, ...]:
+        return self._standing(run_no, frozenset({EventType.SIGNAL_RECEIVED}))
+
+    def signal_request(self, run_no: int, request_id: str) -> bool:
+        return (run_no, request_id) in self.requests
+
+    def last_link(self, run_no: int) -> int | None:
+        run = self.runs.get(run_no)
+        while run is not None and run.successor_no is not None:
+            run = self.runs.get(run.successor_no)
+        return None if run is None else run.no
+
+    def blocked_runs(self, queue: str) -> tuple[int, ...]:
+        return tuple(run.no for run in self.all() if run.queue == queue and run.blocked)
+
     def namespace(self, name: str) -> bool:
-        return name == "main"
+        return name in self.namespaces
+
+    def schedule(self, no: int) -> Schedule | None:
+        return self.schedules.get(no)
+
+    def schedule_named(self, namespace: str, name: str) -> Schedule | None:
+        names = {(each.namespace, each.name): each for each in self.schedules.values()}
+        return names.get((namespace, name))
 
     def take(self) -> int:
         self._next += 1
@@ -169,6 +203,26 @@ class Desk:
                 assert told[seq - 1].voided_by is None
                 told[seq - 1] = replace(told[seq - 1], voided_by=voided.by)
         self.workers += decision.workers
+        self._keep_parts(decision)
+
+    def _keep_parts(self, decision: Decision) -> None:
+        """What follows runs, and what is not of runs."""
+        for schedule in decision.schedules:
+            self._keep(self.schedules, schedule)
+        self.snapshots.update({each.run_no: each for each in decision.snapshots})
+        self.requests.update((each.run_no, each.request_id) for each in decision.requests)
+        for change in decision.namespaces:
+            assert (change.name in self.namespaces) is not change.created
+            (self.namespaces.add if change.created else self.namespaces.remove)(change.name)
+        self.attributes.difference_update(decision.attributes_removed)
+        self.attributes.update(decision.attributes_added)
+        self.counts.update({(each.namespace, each.status): each.by for each in decision.counts})
+        for no in decision.purged:
+            for shelf in (self.activities.rows, self.timers.rows):
+                for row in [row for row in shelf.values() if row.run_no == no]:
+                    del shelf[row.no]
+            del self.history[no]
+            self.snapshots.pop(no, None)
 
     # -- what came of it -------------------------------------------------------------------------
 
@@ -198,6 +252,10 @@ class Desk:
 
     def standing(self, id: str = "wf") -> list[EventType]:
         return [event.type for event in self.events(id) if event.voided_by is None]
+
+    def _standing(self, run_no: int, kinds: frozenset[EventType]) -> tuple[Event, ...]:
+        told = self.history[run_no]
+        return tuple(each for each in told if each.voided_by is None and each.type in kinds)
 
     def _children(self, run_no: int) -> list[Run]:
         return [run for run in self.all() if run.parent_no == run_no]

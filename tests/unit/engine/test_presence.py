@@ -6,8 +6,10 @@ from collections.abc import Mapping
 import pytest
 
 from assay.engine import presence as module
+from assay.engine.limits import WORKER_SILENT_AFTER
 from assay.engine.presence import Presence
 from assay.errors import StoreUnavailable
+from assay.store.catalogue import Living
 from assay.store.sqlite.store import SqliteStore
 
 KNOWN, OTHER, UNKNOWN = (f"w-{digit * 16}" for digit in "abc")
@@ -98,10 +100,73 @@ def test_who_registered_here_is_never_looked_up() -> None:
 
 
 def test_strangers_take_bounded_room(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "STRANGERS_KEPT", 5)
+    monkeypatch.setattr(module, "WORKERS_KNOWN", 5)
     store = Watched()
     presence = Presence(store)
     for n in range(50):
         asyncio.run(presence.namespace_of(f"w-{n:016x}"))
     assert len(presence._namespaces) <= 6 + 1
     assert asyncio.run(presence.namespace_of(KNOWN)) == "main"
+
+
+def test_who_registered_takes_bounded_room_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "WORKERS_KNOWN", 5)
+    store = Watched()
+    presence = Presence(store)
+    for n in range(50):
+        presence.register(f"w-{n:016x}", "main")
+        presence.seen(f"w-{n:016x}", n)
+        asyncio.run(presence.write_behind())
+    assert len(presence._namespaces) <= 6
+    assert len(presence._written) <= 6
+    assert presence._unwritten == {}
+    assert len(store.written) == 50
+
+
+def test_the_latest_known_are_remembered_longest(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "WORKERS_KNOWN", 5)
+    store = Watched()
+    presence = Presence(store)
+    for worker in (OTHER, *(f"w-{n:016x}" for n in range(4)), KNOWN):
+        presence.register(worker, "main")
+    assert asyncio.run(presence.namespace_of(KNOWN)) == "main"
+    assert store.asked == []
+    assert asyncio.run(presence.namespace_of(OTHER)) == "main"
+    assert store.asked == [OTHER]
+
+
+def test_who_counts_as_living_though_it_is_not_written_yet() -> None:
+    store = Watched()
+    presence = Presence(store)
+    presence.register(KNOWN, "main")
+    presence.register(OTHER, "main")
+    long_ago, now = WORKER_SILENT_AFTER, 10 * WORKER_SILENT_AFTER
+    presence.seen(KNOWN, long_ago)
+    presence.seen(OTHER, now - 1)
+    asyncio.run(presence.write_behind())
+    assert presence.living(now) == Living(now - WORKER_SILENT_AFTER, [])
+    presence.seen(KNOWN, now)
+    presence.seen(OTHER, now)
+    assert presence.living(now).others == [KNOWN], "the other's last sign is written and recent"
+    assert (presence.heard_at(KNOWN), presence.heard_at(UNKNOWN)) == (now, 0)
+    store.down = True
+    with pytest.raises(StoreUnavailable):
+        asyncio.run(presence.write_behind())
+    assert presence.living(now).others == [KNOWN]
+    store.down = False
+    asyncio.run(presence.write_behind())
+    assert presence.living(now).others == []
+    assert presence.heard_at(KNOWN) == 0
+
+
+def test_what_is_seen_during_a_write_is_not_lost() -> None:
+    class Slow(Watched):
+        async def note_seen(self, seen: Mapping[str, int]) -> None:
+            await super().note_seen(seen)
+            presence.seen(KNOWN, 2)
+
+    presence = Presence(Slow())
+    presence.register(KNOWN, "main")
+    presence.seen(KNOWN, 1)
+    asyncio.run(presence.write_behind())
+    assert presence.heard_at(KNOWN) == 2

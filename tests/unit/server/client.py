@@ -16,7 +16,7 @@ from assay.store.sqlite.store import SqliteStore
 class Client:
     """One request to the application: what it is sent, when it hangs up, what it was told."""
 
-    def __init__(self, app: App, path: str, body: bytes = b"") -> None:
+    def __init__(self, app: App, path: str, body: bytes = b"", method: str | None = None) -> None:
         self.gone = asyncio.Event()
         self.status = 0
         self.body = b""
@@ -24,9 +24,9 @@ class Client:
         self._messages: list[Received] = [{"type": "http.request", "body": body}]
         self._scope: Scope = {
             "type": "http",
-            "method": "POST" if body else "GET",
-            "raw_path": path.encode(),
-            "query_string": b"",
+            "method": method or ("POST" if body else "GET"),
+            "raw_path": path.partition("?")[0].encode(),
+            "query_string": path.partition("?")[2].encode(),
             "headers": [(b"content-type", b"application/json")],
             "assay.gone": self.gone.is_set,
         }

@@ -18,12 +18,13 @@ STREAMS = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 class Served:
     """A running server, and connections to it."""
 
-    def __init__(self, runner: Runner, port: int) -> None:
+    def __init__(self, runner: Runner, server: DoorServer, port: int) -> None:
         self.runner = runner
-        self._port = port
+        self.server = server
+        self.port = port
 
     async def connect(self) -> STREAMS:
-        return await asyncio.open_connection("127.0.0.1", self._port)
+        return await asyncio.open_connection("127.0.0.1", self.port)
 
     async def ask(self, data: bytes) -> tuple[int, bytes]:
         reader, writer = await self.connect()
@@ -48,17 +49,19 @@ def post(path: str, body: bytes, headers: bytes = JSON) -> bytes:
     )
 
 
-def told(story: Callable[[Served], Awaitable[None]]) -> Callable[[], None]:
+def told(
+    story: Callable[[Served], Awaitable[None]], settings: Settings | None = None
+) -> Callable[[], None]:
     """Run `async def story(served)` against a server of its own."""
 
     async def tell() -> None:
         runner = Runner(SqliteStore(":memory:"), wall_clock, Rules(lease=60 * MICROS))
         await runner.start()
         listener = listen(0)
-        server = DoorServer(create_app(runner, Settings()))
+        server = DoorServer(create_app(runner, settings or Settings()))
         serving = asyncio.create_task(server.serve(sockets=[listener]))
         async with asyncio.timeout(10):
-            await story(Served(runner, listener.getsockname()[1]))
+            await story(Served(runner, server, listener.getsockname()[1]))
             server.should_exit = True
             await serving
             await runner.stop()

@@ -25,7 +25,7 @@ from assay.server.routes.table import ROUTES
         ),
         ("POST", "/workflow-tasks/poll", "/workflow-tasks/poll", ["workflow-tasks", "poll"]),
         (
-            *("POST", "/workflow-tasks/poll/commands", "/workflow-tasks/{id}/commands"),
+            *("POST", "/workflow-tasks/poll/commands", "/workflow-tasks/{workflow_id}/commands"),
             ["workflow-tasks", "poll", "commands"],
         ),
         ("POST", "/tasks/12/fail", "/tasks/{id}/fail", ["tasks", "12", "fail"]),
@@ -71,8 +71,8 @@ def test_unknown_paths(path: str) -> None:
     [
         ("HEAD", "/api/v1/health", b"GET"),
         ("GET", "/api/v1/tasks/poll", b"POST"),
-        ("PUT", "/api/v1/engine/workflow/workflows/a", b"GET"),
-        ("POST", "/api/v1/workflows/%7B%7D%2Fevents", b"GET"),
+        ("PUT", "/api/v1/engine/workflow/workflows/a", b"DELETE, GET"),
+        ("POST", "/api/v1/workflows/%7B%7D%2Fevents", b"DELETE, GET"),
     ],
 )
 def test_wrong_methods(method: str, path: str, allowed: bytes) -> None:

@@ -6,7 +6,7 @@ from assay.model.activity import Activity
 from assay.model.retry import RetryPolicy
 from assay.model.run import Run
 from assay.model.states import ActivityStatus, RunStatus
-from assay.store.port import HistoryRow
+from assay.store.views import HistoryRow
 from assay.wire.records import activity_record, encode, event_record, run_record
 from assay.wire.tasks import workflow_task
 

@@ -2,31 +2,56 @@
 
 from collections.abc import Callable
 from functools import partial
-from typing import assert_never
+from typing import NamedTuple, assert_never
 
 from assay.core.commands.child import start_child
+from assay.core.commands.continue_as_new import continue_as_new
 from assay.core.commands.end import cancel_workflow, complete_workflow, fail_workflow
+from assay.core.commands.record import record_patch, record_side_effect, record_step
 from assay.core.commands.schedule_activity import schedule_activity
-from assay.core.commands.timer import schedule_timer
+from assay.core.commands.snapshot import record_snapshot
+from assay.core.commands.timer import cancel_timer, schedule_timer
+from assay.core.commands.upsert import upsert
 from assay.core.commands.wait_for_signal import wait_for_signal
 from assay.core.draft import Draft
 from assay.model.commands import (
+    CancelTimer,
     CancelWorkflow,
     Command,
     CompleteWorkflow,
+    ContinueAsNew,
     FailWorkflow,
+    RecordPatch,
+    RecordSideEffect,
+    RecordSnapshot,
+    RecordStep,
     ScheduleActivity,
     ScheduleTimer,
     StartChild,
+    UpsertSearchAttributes,
     WaitForSignal,
 )
 from assay.model.run import Run
 
-NOT_AFTER_CANCEL = (ScheduleActivity, ScheduleTimer, StartChild)
+NOT_AFTER_CANCEL = (ScheduleActivity, ScheduleTimer, StartChild, ContinueAsNew)
 
 
-def apply_command(  # noqa: PLR0911 - one line per command
-    draft: Draft, run: Run, command: Command
+class BatchOfCommands(NamedTuple):
+    """What commands know of the batch they come in."""
+
+    event_seq: int
+    only_notes: bool
+
+
+def batch_of(run: Run, commands: tuple[Command, ...]) -> BatchOfCommands:
+    """The batch as its commands see it: events before it; nothing but snapshots and upserts?"""
+    notes = (RecordSnapshot, UpsertSearchAttributes)
+    only_notes = all(isinstance(command, notes) for command in commands)
+    return BatchOfCommands(run.last_seq, only_notes)
+
+
+def apply_command(  # noqa: C901, PLR0911, PLR0912 - one line per command
+    draft: Draft, run: Run, command: Command, batch: BatchOfCommands
 ) -> Run:
     """One command's effect; the run that comes back is already on the desk."""
     match command:
@@ -38,6 +63,20 @@ def apply_command(  # noqa: PLR0911 - one line per command
             return wait_for_signal(draft, run, command)
         case StartChild():
             return start_child(draft, run, command)
+        case CancelTimer():
+            return cancel_timer(draft, run, command)
+        case RecordSideEffect():
+            return record_side_effect(draft, run, command)
+        case RecordStep():
+            return record_step(draft, run, command)
+        case RecordPatch():
+            return record_patch(draft, run, command)
+        case RecordSnapshot():
+            return record_snapshot(draft, run, command, batch.event_seq)
+        case UpsertSearchAttributes():
+            return upsert(draft, run, command, alone=batch.only_notes)
+        case ContinueAsNew():
+            return continue_as_new(draft, run, command)
         case CompleteWorkflow():
             return complete_workflow(draft, run, command)
         case FailWorkflow():
@@ -55,7 +94,9 @@ def first_look(draft: Draft, run: Run, command: Command) -> Callable[[], object]
             return partial(draft.run_by_id, child_id)
         case ScheduleActivity(seq=seq) if seq <= run.top_activity:
             return partial(draft.activities.at, run.no, seq)
-        case ScheduleTimer(seq=seq) if seq <= run.top_timer:
+        case ScheduleTimer(seq=seq) | CancelTimer(seq=seq) if seq <= run.top_timer:
             return partial(draft.timers.at, run.no, seq)
+        case RecordStep(seq=seq, final=False) if seq <= run.top_step:
+            return partial(draft.timers.at, run.no, -seq)
         case _:
             return None

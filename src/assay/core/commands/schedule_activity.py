@@ -8,6 +8,7 @@ from assay.errors import NonDeterminism
 from assay.model.activity import Activity
 from assay.model.commands import ScheduleActivity
 from assay.model.events import EventType
+from assay.model.note import Kind
 from assay.model.run import Run
 from assay.model.states import ActivityStatus, RunStatus
 
@@ -51,6 +52,8 @@ def schedule_activity(draft: Draft, run: Run, command: ScheduleActivity) -> Run:
     )
     draft.inputs[no] = command.input
     begins = run.status is RunStatus.PENDING
+    if begins:
+        draft.note(Kind.WORKFLOW_RUNNING, run)
     return draft.put(
         replace(
             run,

@@ -1,18 +1,33 @@
-"""Activities as records."""
+"""Activities as records, and scheduling them from outside of a run's code."""
 
 from assay.errors import NotFound
+from assay.model.operations import Added
 from assay.server.answer import Answer, answer
 from assay.server.call import Call
+from assay.wire import values
 from assay.wire.records import activity_record
-from assay.wire.requests import activity_no
+from assay.wire.requests import AddActivity
 
 
 async def describe(call: Call) -> Answer:
-    """One activity."""
-    no = activity_no(call.path[1])
+    """Describe an activity."""
+    return await _record(call, values.activity_no(call.path[1]))
+
+
+async def schedule(call: Call, body: AddActivity) -> Answer:
+    """Schedule an activity of a run.
+
+    A seq that the run has already used answers with the activity that has it.
+    """
+    outcome = await call.perform(body.operation(call.path[1]))
+    assert isinstance(outcome, Added)
+    return await _record(call, outcome.activity.no, 201)
+
+
+async def _record(call: Call, no: int, status: int = 200) -> Answer:
     views = await call.reading.activity_views([no])
     if not views:
         raise NotFound(f"not found: activity {no} not found")
     [view] = views
     record = activity_record(view.activity, view.workflow_id, input=view.input, result=view.result)
-    return answer(record)
+    return answer(record, status)

@@ -20,7 +20,10 @@ NO_TASK = Answer(200, NO_ACTIVITY_TASK)
 
 
 async def poll(call: Call, body: Poll) -> Answer:
-    """The next activity of a queue."""
+    """Claim the next activity of a queue.
+
+    Held for up to `wait_secs`; `{"task": null}` when there is none.
+    """
     grant = await call.poll(TaskKind.ACTIVITY, body)
     if grant is None:
         return NO_TASK
@@ -28,7 +31,7 @@ async def poll(call: Call, body: Poll) -> Answer:
 
 
 async def complete(call: Call, body: CompleteTask) -> Answer:
-    """An attempt succeeded."""
+    """Report that an attempt succeeded."""
     operation = body.operation(call.path[1])
     await call.seen(body.worker_id)
     await call.perform(operation)
@@ -36,7 +39,10 @@ async def complete(call: Call, body: CompleteTask) -> Answer:
 
 
 async def fail(call: Call, body: FailTask) -> Answer:
-    """An attempt failed."""
+    """Report that an attempt failed.
+
+    It is tried again if attempts are left.
+    """
     operation = body.operation(call.path[1])
     await call.seen(body.worker_id)
     await call.perform(operation)
@@ -44,7 +50,10 @@ async def fail(call: Call, body: FailTask) -> Answer:
 
 
 async def heartbeat(call: Call, body: HeartbeatTask) -> Answer:
-    """An attempt is alive."""
+    """Report that an attempt is alive.
+
+    The answer says whether it is still wanted.
+    """
     operation = body.operation(call.path[1])
     await call.seen(body.worker_id)
     outcome = await call.perform(operation)

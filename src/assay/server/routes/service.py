@@ -6,21 +6,21 @@ from assay.server.answer import EMPTY, Answer, answer
 from assay.server.call import Call
 from assay.wire.answers import Health, Version
 
-HEALTHY = answer(Health())
+HEALTHY = answer(Health("ok", "assay-workflow"))
 
 
 async def health(_: Call) -> Answer:
-    """The process answers."""
+    """Tell that the process answers."""
     return HEALTHY
 
 
 async def version(call: Call) -> Answer:
-    """Which code runs."""
+    """Tell which code runs."""
     return answer(Version(assay.__version__, call.door.settings.build_profile))
 
 
 async def ready(call: Call) -> Answer:
-    """It takes work, and its database answers."""
+    """Tell whether work is taken and the database answers."""
     runner = call.door.runner
     if not runner.ready or call.door.stopping:
         raise EngineStopped

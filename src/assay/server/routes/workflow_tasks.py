@@ -18,7 +18,10 @@ NO_TASK = Answer(200, NO_WORKFLOW_TASK)
 
 
 async def poll(call: Call, body: Poll) -> Answer:
-    """The next run of a queue that has news."""
+    """Claim the next run of a queue that has news.
+
+    Held for up to `wait_secs`; `null` when there is none.
+    """
     grant = await call.poll(TaskKind.WORKFLOW, body)
     if grant is None:
         return NO_TASK
@@ -26,7 +29,11 @@ async def poll(call: Call, body: Poll) -> Answer:
 
 
 async def submit(call: Call, body: CommandBatch | UnreadBatch) -> Answer:
-    """The outcome of a replay. One that cannot be read is refused, and its run shows why."""
+    """Submit the commands of a replay.
+
+    All of them are applied in order and the claim is released, or none. A batch that is refused for
+    its content shows in the run as `blocked`.
+    """
     sender = body.sender(call.path[1])
     await call.seen(sender.worker_id)
     try:

@@ -19,14 +19,17 @@ from typing import Any
 import msgspec
 
 from assay.model.activity import Activity
-from assay.model.decision import Change, Decision
+from assay.model.decision import Attribute, Change, Decision, SignalRequest
 from assay.model.events import Event
 from assay.model.retry import RetryPolicy
 from assay.model.run import Run
+from assay.model.schedule import Schedule
+from assay.model.snapshot import Snapshot
 from assay.model.timer import Timer
 from assay.model.worker import Worker
 from assay.store.port import Batch
 from assay.store.rows import ACTIVITY_COLUMNS
+from assay.store.stream import frames_text
 
 _encode = msgspec.json.encode
 _by_no = attrgetter("no")
@@ -71,6 +74,11 @@ _ACTIVITY = Writes("activity", Activity, ACTIVITY_COLUMNS)
 _TIMER = Writes("timer", Timer, Timer.__struct_fields__)
 _EVENT = Writes("event", Event, Event.__struct_fields__)
 _WORKER = Writes("worker", Worker, Worker.__struct_fields__)
+_SCHEDULE = Writes("schedule", Schedule, Schedule.__struct_fields__)
+_SNAPSHOT = Writes("snapshot", Snapshot, Snapshot.__struct_fields__)
+_REQUEST = Writes("signal_request", SignalRequest, SignalRequest.__struct_fields__)
+_ATTRIBUTE = Writes("attribute", Attribute, Attribute.__struct_fields__)
+_NAMES = "json_to_recordset(${n}::json) AS r(name text)"
 _VOID = (
     "UPDATE event SET voided_by = r.by"
     " FROM json_to_recordset(${n}::json) AS r(run_no bigint, seq bigint, by bigint)"
@@ -79,6 +87,7 @@ _VOID = (
 
 # In the order in which they take effect: runs first, so that two instances lock rows in one order.
 # What is deleted makes room for what is inserted under the same seq.
+_PURGED = "(SELECT value::bigint FROM json_array_elements_text(${n}::json))"
 _PARTS: dict[str, str] = {
     "run_updated": _RUN.update,
     "run_deleted": _RUN.delete,
@@ -86,14 +95,43 @@ _PARTS: dict[str, str] = {
     "activity_deleted": _ACTIVITY.delete,
     "timer_updated": _TIMER.update,
     "timer_deleted": _TIMER.delete,
+    "schedule_updated": _SCHEDULE.update,
+    "schedule_deleted": _SCHEDULE.delete,
     "event_voided": _VOID,
+    "namespace_deleted": f"DELETE FROM namespace USING {_NAMES} WHERE namespace.name = r.name"
+    " AND r.name <> 'main' RETURNING 1",
+    "attribute_removed": "DELETE FROM attribute USING json_to_recordset(${n}::json) AS r("
+    "namespace text, key text, value text, created_at bigint, run_no bigint)"
+    " WHERE attribute.namespace = r.namespace AND attribute.key = r.key"
+    " AND attribute.value = r.value AND attribute.created_at = r.created_at"
+    " AND attribute.run_no = r.run_no",
     "run_inserted": _RUN.insert,
     "activity_inserted": _ACTIVITY.insert,
     "timer_inserted": _TIMER.insert,
     "event_inserted": _EVENT.insert,
     "worker_inserted": _WORKER.insert,
+    "schedule_inserted": _SCHEDULE.insert,
+    "snapshot_inserted": f"{_SNAPSHOT.insert} ON CONFLICT (run_no) DO UPDATE SET"
+    " event_seq = excluded.event_seq, state = excluded.state, created_at = excluded.created_at",
+    "signal_request_inserted": _REQUEST.insert,
+    "namespace_inserted": "INSERT INTO namespace (name, created_at)"
+    f" SELECT r.name, $3 FROM {_NAMES}",
+    "attribute_inserted": _ATTRIBUTE.insert,
+    # What has no guard of its own goes with the guarded row of its run. What was live of a deleted
+    # run is deleted under guards above.
+    "activity_purged": f"DELETE FROM activity WHERE run_no IN {_PURGED}"
+    " AND completed_at IS NOT NULL",
+    "timer_purged": f"DELETE FROM timer WHERE run_no IN {_PURGED}",
+    "event_purged": f"DELETE FROM event WHERE run_no IN {_PURGED}",
+    "snapshot_purged": f"DELETE FROM snapshot WHERE run_no IN {_PURGED}",
+    "signal_request_purged": f"DELETE FROM signal_request WHERE run_no IN {_PURGED}",
 }
-_BATCH = "INSERT INTO batch (instance, no, at) VALUES ($1, $2, $3)"
+_UNGUARDED = ("_inserted", "_purged", "_removed")
+# What the commit adds to the stream and to the counts waits here to be numbered and folded.
+_BATCH = (
+    "INSERT INTO batch (instance, no, at, size, frames, counts) VALUES ($1, $2, $3, $4, $5, $6)"
+)
+_FIRST_PART = 7
 
 
 class Parts:
@@ -117,14 +155,25 @@ def statement_of(batch: Batch) -> tuple[str, list[object]]:
     if decision.timers:
         _rows(parts, "timer", decision.timers)
     _events(parts, decision)
-    if decision.workers:
-        parts.texts["worker_inserted"] = _encode(decision.workers).decode()
-    arguments: list[object] = [batch.instance, batch.no, decision.at]
+    _rest(parts, decision)
+    arguments: list[object] = [batch.instance, batch.no, decision.at, *_waiting(decision)]
     shape = tuple(name for name in _PARTS if name in parts.texts)
     arguments += [parts.texts[name] for name in shape]
     if parts.expected:
         arguments.append(parts.expected)
     return _statement(shape), arguments
+
+
+def _waiting(decision: Decision) -> tuple[int | None, str | None, str | None]:
+    """How many frames, the frames, and by how much counts change; nothing if there is neither."""
+    frames, counts = decision.frames, decision.counts
+    if not (frames or counts):
+        return None, None, None
+    return (
+        len(frames),
+        frames_text(frames) if frames else None,
+        _encode(counts).decode() if counts else None,
+    )
 
 
 def _rows(parts: Parts, table: str, changes: Sequence[Change[Any]]) -> None:
@@ -170,13 +219,37 @@ def _events(parts: Parts, decision: Decision) -> None:
         parts.expected += len(rows)
 
 
+def _rest(parts: Parts, decision: Decision) -> None:
+    """What changes rarely, and what hangs on runs."""
+    if decision.schedules:
+        _rows(parts, "schedule", decision.schedules)
+    come = [{"name": change.name} for change in decision.namespaces if change.created]
+    gone = [{"name": change.name} for change in decision.namespaces if not change.created]
+    parts.expected += len(gone)
+    given: dict[str, Sequence[object]] = {
+        "worker_inserted": decision.workers,
+        "namespace_inserted": come,
+        "namespace_deleted": gone,
+        "snapshot_inserted": decision.snapshots,
+        "signal_request_inserted": decision.requests,
+        "attribute_removed": decision.attributes_removed,
+        "attribute_inserted": decision.attributes_added,
+    }
+    if decision.purged:
+        given.update({name: decision.purged for name in _PARTS if name.endswith("_purged")})
+    for name, rows in given.items():
+        if rows:
+            parts.texts[name] = _encode(rows).decode()
+
+
 @cache
 def _statement(shape: tuple[str, ...]) -> str:
     """The statement for the parts that occur together."""
-    guarded = [name for name in shape if not name.endswith("inserted")]
-    texts = {name: _PARTS[name].replace("{n}", str(at)) for at, name in enumerate(shape, 4)}
+    guarded = [name for name in shape if not name.endswith(_UNGUARDED)]
+    numbers = enumerate(shape, _FIRST_PART)
+    texts = {name: _PARTS[name].replace("{n}", str(at)) for at, name in numbers}
     for name in shape:
-        deleted = name.replace("inserted", "deleted")
+        deleted = name.replace("_inserted", "_deleted")
         if name not in guarded and deleted in guarded:
             texts[name] += f" WHERE (SELECT count(*) FROM {deleted}) IS NOT NULL"
     parts = [f"{name} AS ({text})" for name, text in texts.items()]
@@ -184,4 +257,4 @@ def _statement(shape: tuple[str, ...]) -> str:
         return (f"WITH {', '.join(parts)} " if parts else "") + _BATCH
     changed = " + ".join(f"(SELECT count(*) FROM {name})" for name in guarded)
     parts.append(f"batch_inserted AS ({_BATCH})")
-    return f"WITH {', '.join(parts)} SELECT assay_expect(${len(shape) + 4}, {changed})"
+    return f"WITH {', '.join(parts)} SELECT assay_expect(${len(shape) + _FIRST_PART}, {changed})"

@@ -17,20 +17,49 @@ CROSS JOIN LATERAL (
 ORDER BY look.at, found.ready_at, found.no
 """
 
-# Once a second: renew this instance's row, tell the time, say who lives, read what is due.
+# Once a second: renew this instance's row, tell the time, say who lives, read what is due. A range
+# with two ends counts as a narrow one: with one, the planner would rather look at all open runs.
 SWEEP = """
 WITH clock AS MATERIALIZED (SELECT assay_now() AS now),
 renewed AS (
   INSERT INTO instance (no, alive_until) SELECT $1, now + $2 FROM clock
   ON CONFLICT (no) DO UPDATE SET alive_until = excluded.alive_until
 ),
-due AS MATERIALIZED (
-  SELECT fire_at, no FROM timer WHERE state = 'open' AND fire_at <= $3 ORDER BY fire_at, no LIMIT $4
+timers AS MATERIALIZED (
+  SELECT fire_at AS at, no FROM timer
+  WHERE state = 'open' AND fire_at <= $3 ORDER BY fire_at, no LIMIT $4
+),
+timeouts AS MATERIALIZED (
+  SELECT CASE WHEN cascade IS NULL THEN least(claim_until, timeout_at) ELSE updated_at END AS at, no
+  FROM run WHERE completed_at IS NULL AND timeout_at BETWEEN 0 AND $3
+  ORDER BY timeout_at, no LIMIT $4
+),
+schedules AS MATERIALIZED (
+  SELECT next_run_at AS at, no FROM schedule
+  WHERE NOT paused AND next_run_at <= $3
+    AND EXISTS (SELECT FROM namespace WHERE name = schedule.namespace)
+  ORDER BY next_run_at, no LIMIT $4
+),
+queued AS MATERIALIZED (
+  SELECT queued_start AS at, no FROM schedule
+  WHERE NOT paused AND queued_start IS NOT NULL
+    AND EXISTS (SELECT FROM namespace WHERE name = schedule.namespace)
+    AND NOT EXISTS (SELECT FROM run WHERE run.no = last_run_no AND run.completed_at IS NULL)
+  ORDER BY queued_start, no LIMIT $4
+),
+due AS (
+  SELECT at, 'timer' AS kind, no FROM timers
+  UNION ALL SELECT at, 'run', no FROM timeouts
+  UNION ALL SELECT at, 'schedule', no FROM schedules
+  UNION ALL SELECT at, 'schedule', no FROM queued
 )
 SELECT assay_now() AS now,
   ARRAY(SELECT no FROM instance, clock WHERE alive_until > now ORDER BY no) AS living,
-  ARRAY(SELECT fire_at FROM due ORDER BY fire_at, no) AS ats,
-  ARRAY(SELECT no FROM due ORDER BY fire_at, no) AS nos
+  ARRAY(SELECT at FROM due ORDER BY at, no, kind) AS ats,
+  ARRAY(SELECT kind FROM due ORDER BY at, no, kind) AS kinds,
+  ARRAY(SELECT no FROM due ORDER BY at, no, kind) AS nos,
+  (SELECT value FROM meta WHERE name = 'stream') AS newest,
+  EXISTS (SELECT FROM batch WHERE size IS NOT NULL) AS waiting
 """
 
 ENLIST = """
@@ -45,9 +74,9 @@ COUNT_UP = "UPDATE meta SET value = value + $1 WHERE name = 'numbers' RETURNING 
 SETTLE = "INSERT INTO batch (instance, no, at) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING"
 SETTLED = "SELECT at FROM batch WHERE instance = $1 AND no = $2"
 
-PRUNE = "DELETE FROM batch WHERE instance = $1 AND no < $2"
+PRUNE = "DELETE FROM batch WHERE instance = $1 AND no < $2 AND size IS NULL"
 FORGET = """
 WITH gone AS (DELETE FROM instance WHERE alive_until < assay_now() - $1)
-DELETE FROM batch WHERE at < assay_now() - $1 AND NOT EXISTS
+DELETE FROM batch WHERE at < assay_now() - $1 AND size IS NULL AND NOT EXISTS
   (SELECT FROM instance WHERE no = batch.instance AND alive_until >= assay_now() - $1)
 """

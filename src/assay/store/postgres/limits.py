@@ -60,3 +60,18 @@ HINT_BYTES = 7_000
 
 # Clock measurements to choose the quickest from.
 CLOCK_SAMPLES = 8
+
+# Commits of so many seconds are numbered in one pass, for a pass waits for the disk and costs as
+# much as a few operations. Where nobody listens, those of more: who does elsewhere hears it soon.
+NUMBER_EVERY_SECS = 0.02
+NUMBER_UNHEARD_EVERY_SECS = 0.2
+
+# Who finds another session numbering looks again so much later; sooner if somebody waits for it.
+TAKEN_SECS = 0.05
+TAKEN_WAITED_SECS = 0.005
+
+# Batch rows numbered in one transaction; what waits behind them follows in the next.
+NUMBERED_AT_ONCE = 1_000
+
+# How long a new subscriber waits for what was committed before it came to be numbered.
+NUMBER_ALL_SECS = 1.0

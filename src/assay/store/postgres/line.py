@@ -37,6 +37,7 @@ COMMON = (
 BY_INDEX = (
     "SET plan_cache_mode = force_generic_plan; SET enable_seqscan = off;"
     " SET enable_bitmapscan = off; SET enable_hashjoin = off; SET enable_mergejoin = off;"
+    " SET max_parallel_workers_per_gather = 0;"
 )
 
 
@@ -155,8 +156,8 @@ class Line:
 class Lines:
     """A few sessions, the last used first; who finds none free waits."""
 
-    def __init__(self, url: str, count: int) -> None:
-        self._lines = [Line(url) for _ in range(count)]
+    def __init__(self, url: str, count: int, settings: str = "") -> None:
+        self._lines = [Line(url, settings) for _ in range(count)]
         self._free = list(self._lines)
         self._room = asyncio.Semaphore(count)
 

@@ -12,9 +12,12 @@ from importlib.resources import files
 from assay.core.view import Key, Need
 from assay.errors import StoreFault
 from assay.model.operations import DueKind
+from assay.store.catalogue import Catalogue
 from assay.store.port import (
     Batch,
+    Chore,
     CommitOutcome,
+    Committed,
     Deadline,
     Loaded,
     Look,
@@ -26,7 +29,7 @@ from assay.store.postgres.clock import Offset
 from assay.store.postgres.committer import Committer
 from assay.store.postgres.dialect import speak
 from assay.store.postgres.faults import store_faults
-from assay.store.postgres.hints import Hints
+from assay.store.postgres.hints import STREAM, Hints
 from assay.store.postgres.limits import (
     ALIVE_FOR,
     DEADLINES_AT_ONCE,
@@ -38,9 +41,11 @@ from assay.store.postgres.limits import (
 )
 from assay.store.postgres.line import BY_INDEX, Line, Lines, connect, place_of
 from assay.store.postgres.peers import Peers
-from assay.store.postgres.reading import Reading
+from assay.store.postgres.reading import asker
 from assay.store.postgres.schema import migrate, require_sessions, require_utf8
+from assay.store.postgres.stream import PostgresStream
 from assay.store.queries import load_queries
+from assay.store.reading import Reading
 
 log = logging.getLogger("assay.store")
 
@@ -68,8 +73,12 @@ class PostgresStore:
         )
         self._committer = Committer(url, self._queries)
         self._signals = Line(url, SIGNALS, self._hints.listen)
-        self._readers = Lines(url, READERS)
-        self.reading: Reads = Reading(self._readers, self._queries)
+        self._readers = Lines(url, READERS, BY_INDEX)
+        ask = asker(self._readers, self._queries)
+        self.reading: Reads = Reading(ask)
+        self.catalogue = Catalogue(ask)
+        self.stream = PostgresStream(url, self._readers, self._queries, self._tell_of_stream)
+        self._hints.stream_listener = self.stream.heard
 
     def compare_clock(self, clock: Callable[[], int]) -> None:
         """Measure the database's clock against this one from now on."""
@@ -104,6 +113,7 @@ class PostgresStore:
 
     async def close(self) -> None:
         """Leave, so that others need not wait to find this instance gone."""
+        await self.stream.sequencer.close()
         await self._hints.close()
         try:
             async with self._signals.session() as session:
@@ -113,6 +123,7 @@ class PostgresStore:
         await self._hang_up()
 
     async def _hang_up(self) -> None:
+        await self.stream.sequencer.close()
         await self._committer.close()
         await self._signals.close()
         await self._readers.close()
@@ -132,7 +143,10 @@ class PostgresStore:
 
     async def commit(self, batch: Batch) -> CommitOutcome:
         """All of a batch, each changed row under its guard, or nothing."""
-        return await self._committer.commit(batch)
+        outcome = await self._committer.commit(batch)
+        if isinstance(outcome, Committed) and (batch.decision.frames or batch.decision.counts):
+            self.stream.sequencer.wake()
+        return outcome
 
     async def settle(self, instance: int, no: int) -> bool:
         """Insert an empty row under the batch's key: a conflict says that it is in.
@@ -164,14 +178,13 @@ class PostgresStore:
         return found
 
     async def deadlines(self, until: int) -> list[Deadline]:
-        """Timers due up to then; those that are another instance's share a little later."""
-        ats, nos = await self._sweep(until)
+        """What is due up to then; what is another instance's share a little later."""
         later = self._peers.courtesy
         return [
-            Deadline(at + later(no), DueKind.TIMER, no) for at, no in zip(ats, nos, strict=True)
+            Deadline(at + later(no), DueKind(kind), no) for at, kind, no in await self._sweep(until)
         ]
 
-    async def _sweep(self, until: int) -> tuple[list[int], list[int]]:
+    async def _sweep(self, until: int) -> list[tuple[int, str, int]]:
         """Renew this instance's row, measure the clock, see who lives, read what is due."""
         async with self._signals.session() as session:
             asked_at = self._offset.now()
@@ -189,7 +202,8 @@ class PostgresStore:
         if self._peers.note(row["living"]):
             self.lost_peer = True
             self._hints.tell_listener(None)
-        return row["ats"], row["nos"]
+        self.stream.swept(row["newest"], waiting=row["waiting"])
+        return list(zip(row["ats"], row["kinds"], row["nos"], strict=True))
 
     async def claims(self) -> list[Deadline]:
         """All open claims and unfinished cascades."""
@@ -234,15 +248,38 @@ class PostgresStore:
                 self._queries["worker_seen"], [id for id, _ in heard], [at for _, at in heard]
             )
 
+    async def forget_workers(self, before: int) -> int:
+        """Remove workers that were not heard of since then."""
+        async with self._readers.session() as session:
+            return len(await session.fetch(self._queries["workers_forgotten"], before))
+
     # -- other instances -------------------------------------------------------------------------
 
     def on_hint(self, listener: Callable[[list[Look] | None], None]) -> None:
         """Call this when other instances may have made tasks ready (None: anywhere)."""
         self._hints.listener = listener
 
-    def hint(self, looks: list[Look]) -> None:
+    def on_ended(self, listener: Callable[[list[int]], None]) -> None:
+        """Call this when runs have ended on other instances."""
+        self._hints.end_listener = listener
+
+    def hint(self, looks: Sequence[Look], ended: Sequence[int] = ()) -> None:
         """Tell other instances, after the commit and within milliseconds."""
-        self._hints.add(self._signals, looks)
+        # Who is new and not known here yet finds ends by its own sweep.
+        alone = len(self._peers.living) == 1
+        self._hints.add(self._signals, looks if alone else [*looks, *ended])
+
+    def _tell_of_stream(self) -> None:
+        if len(self._peers.living) > 1:
+            self._hints.add(self._signals, [STREAM])
+
+    async def take_chore(self, name: str, now: int, again_at: int) -> Chore:
+        """Whether a chore is due and the caller's to do, and when it is due next."""
+        async with self._readers.session() as session:
+            if await session.fetch(self._queries["chore_take"], name, now, again_at):
+                return Chore(taken=True, due_at=again_at)
+            due_at = await session.fetchval(self._queries["chore_due"], name)
+        return Chore(taken=False, due_at=due_at)
 
     async def prune_batches(self, instance: int, before_no: int) -> None:
         """Forget old batch rows, and those of instances that have been gone for long."""

@@ -18,9 +18,33 @@ ORDER BY ready_at, no LIMIT $3;
 SELECT fire_at, 'timer', no FROM timer
 WHERE state = 'open' AND fire_at <= $1 ORDER BY fire_at, no LIMIT $2;
 
+-- name: timeouts
+-- Open runs whose time is over by then, with what is due before: the rest of a cascade, the end of
+-- their lease.
+SELECT CASE WHEN cascade IS NOT NULL THEN updated_at WHEN claim_until < timeout_at THEN claim_until
+       ELSE timeout_at END, 'run', no FROM run
+WHERE completed_at IS NULL AND timeout_at <= $1 ORDER BY timeout_at, no LIMIT $2;
+
+-- name: schedules_due
+-- Schedules that come due by then.
+SELECT next_run_at, 'schedule', no FROM schedule
+WHERE NOT paused AND next_run_at <= $1
+  AND EXISTS (SELECT 1 FROM namespace WHERE name = schedule.namespace)
+ORDER BY next_run_at, no LIMIT $2;
+
+-- name: starts_due
+-- Schedules with a start that waits no longer: the run before it has ended, or is gone.
+SELECT queued_start, 'schedule', no FROM schedule
+WHERE NOT paused AND queued_start <= $1
+  AND EXISTS (SELECT 1 FROM namespace WHERE name = schedule.namespace)
+  AND NOT EXISTS (SELECT 1 FROM run
+                  WHERE run.no = schedule.last_run_no AND run.completed_at IS NULL)
+ORDER BY queued_start, no LIMIT $2;
+
 -- name: run_claims
--- When leases on runs expire.
-SELECT claim_until, 'run', no FROM run WHERE claim_until IS NOT NULL ORDER BY no;
+-- When leases on runs expire, or their time is over.
+SELECT CASE WHEN timeout_at < claim_until THEN timeout_at ELSE claim_until END, 'run', no FROM run
+WHERE claim_until IS NOT NULL ORDER BY no;
 
 -- name: cascades
 -- Cancel requests that have not reached everything below them; they are due at once.

@@ -69,3 +69,44 @@ WHERE run_no IN @ints(1) AND seq IN @ints(2) ORDER BY run_no, seq;
 -- name: namespaces
 -- Which of these namespaces exist.
 SELECT name FROM namespace WHERE name IN @texts(1) ORDER BY name;
+
+-- name: recorded
+-- What the standing histories of these runs hold of what replays had recorded.
+SELECT run_no, seq, id, type, at, payload, voided_by FROM event
+WHERE run_no IN @ints(1) AND voided_by IS NULL
+  AND type IN ('SideEffectRecorded', 'StepCompleted', 'StepFailed', 'StepAttemptFailed',
+               'PatchRecorded', 'SearchAttributesUpserted') ORDER BY run_no, seq;
+
+-- name: signals
+-- The signals these runs have received.
+SELECT run_no, seq, id, type, at, payload, voided_by FROM event
+WHERE run_no IN @ints(1) AND type = 'SignalReceived' ORDER BY run_no, seq;
+
+-- name: signal_requests
+-- Which of these request ids have reached these runs (more pairs than asked for may come).
+SELECT run_no, request_id FROM signal_request
+WHERE run_no IN @ints(1) AND request_id IN @texts(2) ORDER BY run_no, request_id;
+
+-- name: chain
+-- A run and all its successors, as far as they are there, in their order.
+WITH RECURSIVE link (no, successor_no, at) AS (
+  SELECT no, successor_no, 1 FROM run WHERE no = $1
+  UNION ALL
+  SELECT run.no, run.successor_no, link.at + 1 FROM link JOIN run ON run.no = link.successor_no
+)
+SELECT no, successor_no FROM link ORDER BY at DESC LIMIT 1;
+
+-- name: blocked_runs
+-- Runs of these queues whose workflow tasks get nowhere, the first of them.
+SELECT queue, no FROM run
+WHERE queue IN @texts(1) AND blocked IS NOT NULL AND completed_at IS NULL
+ORDER BY queue, no LIMIT $2;
+
+-- name: schedules_by_no
+-- Schedules by number.
+SELECT @schedule FROM schedule WHERE no IN @ints(1) ORDER BY no;
+
+-- name: schedules_named
+-- Schedules of these namespaces under these names (more pairs than asked for may come).
+SELECT @schedule FROM schedule
+WHERE namespace IN @texts(1) AND name IN @texts(2) ORDER BY namespace, name;

@@ -14,9 +14,10 @@ from assay.core.view import Key, Need
 from assay.errors import SchemaFault, StoreFault, StoreUnavailable
 from assay.model.operations import DueKind
 from assay.model.task import TaskKind
-from assay.store.migrate import missing_migrations
+from assay.store.catalogue import Catalogue
 from assay.store.port import (
     Batch,
+    Chore,
     CommitOutcome,
     Committed,
     Deadline,
@@ -29,12 +30,16 @@ from assay.store.port import (
     Stale,
 )
 from assay.store.queries import load_queries
+from assay.store.reading import Reading
 from assay.store.rows import Row
+from assay.store.sqlite.aside import Aside
 from assay.store.sqlite.commit import BATCH_INSERT, GuardFailed, write_batch
 from assay.store.sqlite.dialect import speak
 from assay.store.sqlite.loading import Loading
 from assay.store.sqlite.lock import FileLock
-from assay.store.sqlite.reading import Reading
+from assay.store.sqlite.reading import asker
+from assay.store.sqlite.schema import migrate
+from assay.store.sqlite.stream import SqliteStream
 
 DEADLINES_AT_ONCE = 10_000
 PRAGMAS = """
@@ -56,9 +61,12 @@ class SqliteStore:
         self.lost_peer = False
         self._path = path
         self._lock = None if path == ":memory:" else FileLock(Path(path))
+        self._aside: Aside | None = None
         self._connection: apsw.Connection
         self._loading: Loading
         self.reading: Reads
+        self.catalogue: Catalogue
+        self.stream: SqliteStream
 
     # -- life ------------------------------------------------------------------------------------
 
@@ -74,10 +82,14 @@ class SqliteStore:
             self._connection = apsw.Connection(self._path)
             self._connection.set_busy_timeout(5000)
             self._connection.execute(PRAGMAS)
-            self._migrate()
+            migrate(self._connection)
             queries = load_queries(speak)
             self._loading = Loading(self._connection, queries)
-            self.reading = Reading(self._connection, queries)
+            if self._lock is not None:
+                self._aside = Aside(self._path, queries)
+            ask = asker(self._connection, queries, self._aside)
+            self.reading, self.catalogue = Reading(ask), Catalogue(ask)
+            self.stream = SqliteStream(self._connection, queries)
             return self.enlist()
         except apsw.Error as error:
             self._release()
@@ -96,28 +108,14 @@ class SqliteStore:
 
     def close_now(self) -> None:
         """`close` for callers without a loop."""
+        if self._aside is not None:
+            self._aside.close()
         self._connection.close()
         self._release()
 
     def _release(self) -> None:
         if self._lock is not None:
             self._lock.release()
-
-    def _migrate(self) -> None:
-        run = self._connection.execute
-        with self._connection:
-            run(
-                "CREATE TABLE IF NOT EXISTS schema_version (version INTEGER PRIMARY KEY,"
-                " name TEXT NOT NULL, checksum TEXT NOT NULL)"
-            )
-            rows: Sequence[Row] = run("SELECT version, checksum FROM schema_version").fetchall()
-            applied = {row[0]: row[1] for row in rows}
-            for migration in missing_migrations("sqlite", applied):
-                run(migration.text)
-                run(
-                    "INSERT INTO schema_version VALUES (?, ?, ?)",
-                    (migration.version, migration.name, migration.checksum),
-                )
 
     # -- load and commit -------------------------------------------------------------------------
 
@@ -159,7 +157,10 @@ class SqliteStore:
         except apsw.Error as error:
             self._roll_back()
             return Failed(f"{self._path} cannot be written: {error}")
-        return self._commit()
+        outcome = self._commit()
+        if isinstance(outcome, Committed) and batch.decision.frames:
+            self.stream.tell()
+        return outcome
 
     def _commit(self) -> CommitOutcome:
         try:
@@ -205,12 +206,16 @@ class SqliteStore:
         ]
 
     async def deadlines(self, until: int) -> list[Deadline]:
-        """Timers due up to then."""
+        """Timers, time-outs of runs and schedules due up to then."""
         return self.deadlines_now(until)
 
     def deadlines_now(self, until: int) -> list[Deadline]:
         """`deadlines` for callers without a loop."""
-        return self._deadlines("deadlines", until, DEADLINES_AT_ONCE)
+        return [
+            deadline
+            for name in ("deadlines", "timeouts", "schedules_due", "starts_due")
+            for deadline in self._deadlines(name, until, DEADLINES_AT_ONCE)
+        ]
 
     async def claims(self) -> list[Deadline]:
         """All open claims and unfinished cascades."""
@@ -244,6 +249,12 @@ class SqliteStore:
             (instance, instance, before_no),
         )
 
+    async def take_chore(self, name: str, now: int, again_at: int) -> Chore:
+        """Whether a chore is due and the caller's to do, and when it is due next."""
+        if self._rows("chore_take", name, now, again_at):
+            return Chore(taken=True, due_at=again_at)
+        return Chore(taken=False, due_at=self._rows("chore_due", name)[0][0])
+
     async def worker_namespace(self, worker_id: str) -> str | None:
         """Where a registered worker belongs."""
         found = self._rows("worker_namespace", worker_id)
@@ -257,13 +268,20 @@ class SqliteStore:
         except apsw.Error as error:
             raise StoreUnavailable(f"{self._path} cannot be written: {error}") from error
 
+    async def forget_workers(self, before: int) -> int:
+        """Remove workers that were not heard of since then."""
+        return len(self._rows("workers_forgotten", before))
+
     def compare_clock(self, clock: Callable[[], int]) -> None:
         """The file has no clock of its own."""
 
     def on_hint(self, listener: Callable[[list[Look] | None], None]) -> None:
         """Nobody else writes here, so there is nothing to be told."""
 
-    def hint(self, looks: list[Look]) -> None:
+    def on_ended(self, listener: Callable[[list[int]], None]) -> None:
+        """Nobody else ends runs here."""
+
+    def hint(self, looks: Sequence[Look], ended: Sequence[int] = ()) -> None:
         """Nobody else reads here."""
 
     def _deadlines(self, name: str, *parameters: object) -> list[Deadline]:

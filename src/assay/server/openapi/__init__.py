@@ -1,0 +1,1 @@
+"""The description of the interface, made from the definitions that read and write it."""
