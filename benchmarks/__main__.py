@@ -2,7 +2,7 @@
 
 import sys
 
-from benchmarks import committer, idle, scale, throughput
+from benchmarks import committer, idle, replay, scale, sdk, throughput
 from benchmarks.options import Options, parse
 from benchmarks.results import Report, save, say, show
 
@@ -21,6 +21,9 @@ BENCHMARKS = {
     "idle": idle.measure,
     "committer": committer.measure,
     "scale": scale.measure,
+    **dict.fromkeys(sdk.WORKLOADS, sdk.measure),
+    "sdk-replay": replay.measure_replay,
+    "sdk-memory": replay.measure_memory,
 }
 
 

@@ -24,6 +24,7 @@ class Options(msgspec.Struct, frozen=True):
     rows: int
     directory: Path | None
     profile: Path | None
+    embedded: bool
     quiet: bool
     keep: bool
 
@@ -46,6 +47,7 @@ def parse(arguments: Sequence[str], names: Sequence[str], description: str) -> O
     add("--rows", type=int, default=1_000_000, help="scale: runs in the full store")
     add("--directory", type=Path, help="where the store lies; default: beside the checkout")
     add("--profile", type=Path, help="write py-spy's raw samples of the server here")
+    add("--embedded", action="store_true", help="sdk-*: engine, worker and client in one process")
     add("--quiet", action="store_true", help="make runs again that other processes disturbed")
     add("--keep", action="store_true", help="name the JSON kept-*, which git does not ignore")
     return msgspec.convert(vars(parser.parse_args(arguments)), Options)

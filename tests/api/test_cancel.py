@@ -211,6 +211,60 @@ async def test_the_whole_family_gets_the_same_reason(api: Api) -> None:
 
 
 @over_http
+async def test_a_child_that_was_asked_before_is_asked_again_with_all_below_it(api: Api) -> None:
+    root, child, leaf = (api.fresh(word) for word in ("root", "child", "leaf"))
+    await api.start(root)
+    await api.advance(root, commands.child(child, task_queue=api.queue))
+    await api.advance(child, commands.child(leaf, task_queue=api.queue))
+    await api.advance(leaf, commands.wait("never"))
+    await api.cancel(child, "own")
+    for _ in range(2):
+        task = await api.claim()
+        clean = commands.activity(1, "clean", task_queue=api.queue)
+        await api.submit(task["workflow_id"], clean)
+    await api.cancel(root, "all")
+    for run, reasons in ((root, ["all"]), (child, ["own", "all"]), (leaf, ["own", "all"])):
+        requests = await api.events(run, "WorkflowCancelRequested")
+        assert [request.payload["reason"] for request in requests] == reasons, run
+    claimed = [(await api.claim(wait=0))["workflow_id"] for _ in range(3)]
+    assert set(claimed) == {root, child, leaf}
+    for _ in range(2):
+        assert (await api.take("clean"))["status"] == "RUNNING"  # their cleanup goes on
+
+
+@over_http
+async def test_cleanup_hears_of_a_repeated_request_and_is_still_tried_again(api: Api) -> None:
+    run = await api.start()
+    await api.advance(run, commands.wait("never"))
+    await api.cancel(run)
+    await api.advance(
+        run, commands.activity(1, "clean", task_queue=api.queue, initial_interval_secs=0)
+    )
+    task = await api.take("clean")
+    assert not await api.beat(task["id"])
+    await api.cancel(run, "once more")
+    assert await api.beat(task["id"])
+    await api.fail(task["id"])
+    assert (await api.take("clean"))["attempt"] == 2
+
+
+@over_http
+async def test_a_repeated_request_under_a_claim_cuts_the_back_off_short_too(api: Api) -> None:
+    run = await api.start()
+    await api.advance(run, commands.activity(1, "work", task_queue=api.fresh("nobody")))
+    await api.cancel(run)
+    wrong = commands.activity(1, "other")
+    for _ in range(2):
+        await api.claim(run)
+        await api.submit(run, wrong, status=409)
+    assert await api.poll_run() is None  # kept back for two seconds
+    await api.claim(run)
+    await api.cancel(run, "once more")
+    await api.submit(run, wrong, status=409)
+    await api.claim(run, wait=0)
+
+
+@over_http
 async def test_many_children_are_cancelled(api: Api) -> None:
     root = await api.start()
     children = [api.fresh("child") for _ in range(1200)]

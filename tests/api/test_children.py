@@ -125,6 +125,18 @@ async def test_the_id_of_any_other_run_fails_at_once(api: Api) -> None:
 
 
 @over_http
+async def test_an_outcome_is_not_told_twice_though_the_id_is_free_again(api: Api) -> None:
+    parent, other = await api.start(), await api.start(task_queue=api.fresh("nobody"))
+    await api.advance(parent, commands.child(other, task_queue=api.queue))
+    await api.terminate(other)
+    await api.delete(other)
+    await api.advance(parent, commands.child(other, task_queue=api.queue))
+    assert (await api.ask("GET", f"/workflows/{other}")).status == 404
+    await api.claim(parent, wait=0)  # its answer has been there all the time
+    assert await api.kinds(parent) == ["WorkflowStarted", "ChildWorkflowFailed"]
+
+
+@over_http
 async def test_the_own_id_is_taken_too(api: Api) -> None:
     run = await api.start()
     await api.advance(run, commands.child(run))

@@ -179,6 +179,20 @@ async def test_it_is_skipped_when_cancel_was_requested_since_the_claim(api: Api)
 
 
 @over_http
+async def test_it_is_skipped_when_cancel_was_requested_once_more_since_the_claim(api: Api) -> None:
+    run = await api.start()
+    await api.advance(run, commands.wait("never"))
+    await api.cancel(run, "one")
+    await api.claim(run)
+    await api.cancel(run, "two")
+    await api.submit(run, commands.activity(1, task_queue=api.queue), commands.continue_as_new())
+    assert await api.status(run) == "RUNNING"
+    assert (await api.take())["status"] == "RUNNING"  # cleanup that began after the first request
+    await api.advance(run, commands.continue_as_new())
+    assert await api.status(run) == "COMPLETED"
+
+
+@over_http
 async def test_what_follows_it_is_ignored(api: Api) -> None:
     run = await api.start()
     await api.advance(run, commands.continue_as_new(), commands.fail(), commands.activity(1))

@@ -6,7 +6,9 @@ import pytest
 
 from tests.support import commands
 from tests.support.api import Api, over_http
+from tests.support.caller import commands_of
 from tests.support.http import Json
+from tests.support.tasks import WORKER
 
 
 @pytest.mark.parametrize("result", [None, 0, [], {}, "text", {"a": [1, 2]}])
@@ -136,3 +138,31 @@ async def test_a_malformed_command_refuses_the_whole_batch(
     assert (await api.describe(run))["blocked"]
     await api.submit(run, commands.complete())
     assert (await api.describe(run))["blocked"] is None
+
+
+@pytest.mark.parametrize("value", [rb'"\ud800"', rb'"a\uDFFFb"', b"[" * 600 + b"]" * 600])
+@over_http
+async def test_a_payload_that_no_json_may_hold_is_shown_by_the_run(api: Api, value: bytes) -> None:
+    run = await api.start()
+    task = await api.claim(run)
+    body = b'{"worker_id":"%s","lease":"%s","commands":[{"type":"Zork"},%s]}' % (
+        WORKER.encode(),
+        task["lease"].encode(),
+        b'{"type":"CompleteWorkflow","result":%s}' % value,
+    )
+    answer = await api.send("POST", commands_of(run), body, 400)
+    assert answer.error.startswith("command 1: ")
+    record = await api.describe(run)
+    assert (record["status"], record["blocked"]) == ("RUNNING", answer.error)
+    await api.submit(run, commands.complete(), lease=task["lease"])
+    assert await api.status(run) == "COMPLETED"
+
+
+@over_http
+async def test_a_skipped_command_keeps_its_index(api: Api) -> None:
+    run = await api.start()
+    await api.claim(run)
+    bad = commands.continue_as_new(None, [99])
+    answer = await api.submit(run, {"type": "Zork"}, bad, status=400)
+    assert answer.error.startswith("command 1: ")
+    assert (await api.describe(run))["blocked"] == answer.error

@@ -107,6 +107,18 @@ async def test_a_batch_that_may_answer_an_earlier_claim_leaves_the_run_offered(a
 
 
 @over_short_leases
+async def test_a_batch_that_may_answer_an_earlier_claim_loses_no_signal(api: Api) -> None:
+    run = await api.start()
+    await api.claim(run)
+    await api.signal(run, "go", 1)
+    await api.claim(run)
+    await api.submit(run, commands.continue_as_new())
+    [*_, last] = await api.history(run)
+    signals = await api.events(last.payload["new_workflow_id"], "SignalReceived")
+    assert [event.payload["payload"] for event in signals] == [1]
+
+
+@over_short_leases
 async def test_a_fenced_batch_of_the_second_claim_leaves_nothing_open(api: Api) -> None:
     run = await api.start()
     await api.claim(run)

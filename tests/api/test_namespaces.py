@@ -50,6 +50,7 @@ async def test_stats_count_what_there_is(api: Api) -> None:
     for end in ("complete", "fail", "cancel", "timer", "timer"):
         run = await api.start(namespace=space)
         await api.advance(run, ends[end])
+    last = ""
     for _ in range(3):
         last = await api.start(namespace=space)
     body = {"identity": "me", "queue": "q", "namespace": space}

@@ -88,6 +88,20 @@ async def test_nothing_new_begins_in_one_that_is_gone(api: Api) -> None:
 
 
 @over_http
+async def test_a_run_of_one_that_is_gone_can_still_be_asked_for_by_starting_it(api: Api) -> None:
+    name = await api.open_namespace()
+    run = await api.start(namespace=name)
+    await api.close_namespace(name)
+    body: Json = {"workflow_type": "Story", "workflow_id": run, "namespace": name}
+    answer = await api.send("POST", "/workflows", body | {"if_exists": "use"}, 200)
+    record = await api.describe(run)
+    assert answer.json() == {"workflow_id": run, "run_id": record["run_id"], "status": "PENDING"}
+    await api.send("POST", "/workflows", body, 404)
+    other = body | {"if_exists": "use", "workflow_type": "Other"}
+    await api.send("POST", "/workflows", other, 404)
+
+
+@over_http
 async def test_its_runs_go_on_children_and_successors_included(api: Api) -> None:
     name, child = await api.open_namespace(), api.fresh("child")
     worker = await registered(api, namespace=name)

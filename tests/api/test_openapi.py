@@ -135,6 +135,7 @@ async def walk_tasks(api: Api) -> None:
         await api.beat(task["id"], {"at": 1})
         await api.activity(task["id"])
         await (api.complete(task["id"], 7) if task["seq"] == 1 else api.fail(task["id"]))
+        await api.get(f"/activities/{task['id']}/attempts")
     assert await api.poll_activity() is None
     await api.advance(run, commands.complete({"done": True}))
     await api.send("GET", at(run, "result"))

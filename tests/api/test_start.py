@@ -34,6 +34,7 @@ async def test_a_start_with_nothing_but_a_type(api: Api) -> None:
         ("send_Mail v2.1~x", "send_mail-v2.1~x"),
         ("a/b%c", "a-b-c"),
         ("Größe", "gr--e"),
+        ("x" * 1_000, "x" * 972),
     ],
 )
 @over_http
@@ -45,6 +46,7 @@ async def test_a_generated_id_is_made_from_the_type(api: Api, kind: str, stem: s
         ids.append(answer.json()["workflow_id"])
     assert all(re.fullmatch(rf"wf-{re.escape(stem)}-[a-z0-9._~-]+", run_id) for run_id in ids)
     assert len(set(ids)) == len(ids)
+    assert max(map(len, ids)) <= 1_000
     assert sorted(ids) == ids  # the suffix sorts by start time
 
 

@@ -344,11 +344,16 @@ async def test_a_cursor_beyond_what_there_ever_was_is_gone(api: Api) -> None:
         answer = await refused(api, cursor)
         assert answer.status == 410
         assert str(cursor) in answer.error
-    async with await ear(api, cursor=last) as listening:
-        run = await api.start()
-        assert (await listening.next()).data["workflow_id"] == run
-    async with await ear(api, cursor=-5) as listening:
-        assert (await listening.next()).id == 1
+    for endless in ("9" * 1_001, f"+{'9' * 60_000}", f"{'1' * 5_000}.0"):
+        assert (await refused(api, endless)).status == 410
+    for known in (f"{last}", f"{'0' * 5_000}{last}"):
+        async with await ear(api, cursor=known) as listening:
+            run = await api.start()
+            while (await listening.next()).data["workflow_id"] != run:
+                pass
+    for early in ("-5", "-0", f"-{'9' * 2_000}"):
+        async with await ear(api, cursor=early) as listening:
+            assert (await listening.next()).id == 1
 
 
 @over_http

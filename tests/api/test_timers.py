@@ -22,6 +22,7 @@ async def test_nothing_and_less_fire_at_once(api: Api, secs: float) -> None:
     assert (planned.type, fired.type) == ("TimerScheduled", "TimerFired")
     assert fired.payload["timer_seq"] == 1
     assert fired.payload["fire_at"] == planned.payload["fire_at"]
+    assert planned.payload["duration_secs"] == 0
     assert abs(planned.payload["fire_at"] - planned.timestamp) < 0.01
     assert len(task["history"]) == 3
 

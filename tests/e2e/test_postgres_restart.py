@@ -18,6 +18,7 @@ from tests.support.server import Server
 OUTAGES = 2
 CLIENTS, WORKERS, HANDS = 60, 10, 10
 LEASE_SECS = 2.0
+QUIET_SECS = 2.5
 STORY_SECS = 50.0
 
 
@@ -36,6 +37,33 @@ def test_an_outage_loses_and_doubles_nothing(
             assert (first.process.pid, second.process.pid) == pids
             assert first.alive
             assert second.alive
+
+
+def test_an_outage_is_told_in_a_few_lines_while_a_poll_is_held(
+    postgres_cluster: PostgresCluster, tmp_path: Path
+) -> None:
+    with fresh_database(postgres_cluster.url()) as url:
+        server = Server(url, tmp_path / "log")
+
+        async def story() -> None:
+            async with asyncio.timeout(STORY_SECS), Http(server.host, server.port) as http:
+                api = Api(http)
+                held = asyncio.create_task(api.poll_run(wait=30))
+                await asyncio.sleep(0.2)
+                await asyncio.to_thread(postgres_cluster.kill)
+                await api.send("POST", "/workflows", {"workflow_type": "Story"}, 500)
+                await asyncio.sleep(QUIET_SECS)
+                await asyncio.to_thread(postgres_cluster.start)
+                await until_ready(http, 200)
+                run = await api.start()
+                assert (await held)["workflow_id"] == run
+
+        with server.running():
+            asyncio.run(story())
+        said = server.log.read_text()
+        assert "the database cannot be read" in said
+        assert "the database can be read again" in said
+        assert said.count("WARNING") < 12, said
 
 
 async def story(cluster: PostgresCluster, first: Server, second: Server) -> None:

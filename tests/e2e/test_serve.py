@@ -3,18 +3,25 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 import signal
 import socket
+import threading
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
+import apsw
+import asyncpg
 import pytest
 
+import assay
+from assay.store.postgres.schema import MIGRATING
 from tests.support import commands
 from tests.support.api import Api
 from tests.support.caller import until
-from tests.support.http import Http, Json, request_bytes
+from tests.support.http import Http, Json, Lost, request_bytes
 from tests.support.server import STOP_SECS, Server, free_port, refused_start
 
 HELD = 40
@@ -88,6 +95,110 @@ def test_a_second_engine_on_the_file_is_refused(tmp_path: Path) -> None:
         assert "postgres" in refusal.stderr.lower()  # one of the two ways out
         assert "Traceback" not in refusal.stderr
         assert first.ready()
+
+
+def test_on_the_same_port_too_the_holder_of_the_file_is_named(tmp_path: Path) -> None:
+    backend = f"sqlite://{tmp_path / 'one.db'}"
+    first = Server(backend, tmp_path / "first.log")
+    with first.running():
+        refusal = refused_start(backend, first.port)
+        assert refusal.returncode == 1, refusal
+        assert f"(pid {first.process.pid})" in refusal.stderr
+        assert "--engine-url" in refusal.stderr
+        assert "--backend postgres://" in refusal.stderr
+        assert "Traceback" not in refusal.stderr
+        assert first.ready()
+
+
+def test_a_file_with_a_second_name_is_refused(tmp_path: Path) -> None:
+    backend = f"sqlite://{tmp_path / 'one.db'}"
+    with Server(backend, tmp_path / "first.log").running():
+        (tmp_path / "two.db").hardlink_to(tmp_path / "one.db")
+        refusal = refused_start(f"sqlite://{tmp_path / 'two.db'}", free_port())
+    assert refusal.returncode == 1, refusal
+    assert "hard links" in refusal.stderr
+    assert "Traceback" not in refusal.stderr
+
+
+@contextlib.contextmanager
+def nobody_writes(backend: str) -> Iterator[None]:
+    """As long as this lasts a server on that SQLite file cannot get ready."""
+    connection = apsw.Connection(backend.removeprefix("sqlite://"))
+    try:
+        connection.execute("BEGIN IMMEDIATE")
+        yield
+    finally:
+        connection.close()
+
+
+@contextlib.contextmanager
+def nobody_migrates(backend: str) -> Iterator[None]:
+    """As long as this lasts a server on that PostgreSQL database cannot get ready."""
+
+    async def hold() -> None:
+        connection = await asyncpg.connect(backend)
+        await connection.execute(f"SELECT pg_advisory_lock({MIGRATING})")
+        held.set()
+        while not over.is_set():
+            await asyncio.sleep(0.01)
+        await connection.close()
+
+    held, over = threading.Event(), threading.Event()
+    holder = threading.Thread(target=lambda: asyncio.run(hold()))
+    holder.start()
+    try:
+        assert held.wait(SECS)
+        yield
+    finally:
+        over.set()
+        holder.join()
+
+
+def opening(server: Server, store: str) -> contextlib.AbstractContextManager[None]:
+    """A server that has just been started and does not get ready as long as this lasts."""
+    return (nobody_writes if store == "sqlite" else nobody_migrates)(server.backend)
+
+
+async def until_it_listens(server: Server) -> None:
+    async def answers() -> bool:
+        with contextlib.suppress(Lost):
+            async with Http(server.host, server.port) as http:
+                return (await http.request("GET", "/api/v1/health")).status == 200
+        return False
+
+    await until(answers)
+
+
+def test_while_the_store_is_opened_it_says_so(own_server: Server, store: str) -> None:
+    async def story() -> None:
+        await until_it_listens(own_server)
+        async with asyncio.timeout(SECS), Http(own_server.host, own_server.port) as http:
+            for path in ("ready", "workflows", "nothing/here", "openapi.json"):
+                answer = await http.request("GET", f"/api/v1/{path}")
+                assert (answer.status, answer.error) == (503, "the engine is starting"), path
+            body = {"workflow_type": "Story", "input": "x" * 100_000}
+            assert (await http.request("POST", "/api/v1/workflows", body)).status == 503
+            answer = await http.request("GET", "/api/v1/version")
+            assert answer.json()["version"] == assay.__version__
+
+    own_server.stop()
+    with opening(own_server, store):
+        own_server.launch()
+        asyncio.run(story())
+    own_server.wait_ready()
+
+
+def test_a_stop_while_the_store_is_opened(own_server: Server, store: str) -> None:
+    own_server.stop()
+    with opening(own_server, store):
+        own_server.launch()
+        asyncio.run(until_it_listens(own_server))
+        own_server.process.send_signal(signal.SIGTERM)
+        if store == "postgres":
+            assert own_server.process.wait(STOP_SECS) == 0
+    assert own_server.process.wait(STOP_SECS) == 0
+    assert "Traceback" not in own_server.said()
+    own_server.start()
 
 
 def test_two_engines_share_a_postgres_database(postgres_url: str, tmp_path: Path) -> None:

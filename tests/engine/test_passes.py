@@ -8,6 +8,7 @@ from collections.abc import Awaitable, Callable
 import pytest
 
 from assay.core.decide import Rules
+from assay.engine.limits import WORKERS_KEPT_FOR
 from assay.engine.passes import Passes
 from assay.engine.runner import Runner
 from assay.engine.seeds import Seeds
@@ -23,9 +24,11 @@ from assay.model.retry import RetryPolicy
 from assay.model.schedule import OverlapPolicy
 from assay.model.task import TaskKind
 from assay.model.time import MICROS
+from assay.model.worker import Introduction
 from assay.store.open import open_store
 
 LEASE = 30 * MICROS
+TOLD = Introduction("main", "me", "default", None, None, 10, 20)
 LONG_AGO = 1_000_000_000 * MICROS  # the engine goes by what it is given, not by the host's clock
 
 
@@ -104,10 +107,46 @@ def test_a_pass_may_be_run_at_a_time_that_the_clock_does_not_show_yet(
 ) -> None:
     async def story(stage: Stage) -> None:
         await stage.runner.perform(Start("order", "wf", timeout_secs=5))
-        assert await stage.passes.run_timeouts(stage.now + 4 * MICROS) == 0
-        assert await stage.passes.run_timeouts(stage.now + 5 * MICROS) == 1
+        assert await stage.passes.run_timeouts_and_delays(stage.now + 4 * MICROS) == 0
+        assert await stage.passes.run_timeouts_and_delays(stage.now + 5 * MICROS) == 1
         assert await stage.status() == "TIMED_OUT"
-        assert await stage.passes.run_timeouts(stage.now + 5 * MICROS) == 0
+        assert await stage.passes.run_timeouts_and_delays(stage.now + 5 * MICROS) == 0
+
+    play(story)
+
+
+def test_a_run_whose_delay_is_over_goes_to_who_waits_in_the_pass(
+    play: Callable[[Story], None],
+) -> None:
+    async def story(stage: Stage) -> None:
+        poll, over = stage.runner.poll, stage.passes.run_timeouts_and_delays
+        await stage.runner.perform(Start("order", "wf", delay_secs=10))
+        held = asyncio.create_task(poll(TaskKind.WORKFLOW, "default", "w", 20))
+        await asyncio.sleep(0.02)
+        for secs in (0, 9.999):
+            assert await over(stage.now + round(secs * MICROS)) == 0
+            await asyncio.sleep(0.02)
+            assert not held.done()
+        assert await over(stage.now + 10 * MICROS) == 0
+        assert await held is not None
+
+    play(story)
+
+
+def test_a_worker_is_forgotten_in_its_pass_once_its_id_need_not_be_bound_any_more(
+    play: Callable[[Story], None],
+) -> None:
+    async def story(stage: Stage) -> None:
+        runner, passes = stage.runner, stage.passes
+        silent, alive = await runner.register(TOLD), await runner.register(TOLD)
+        stage.later(WORKERS_KEPT_FOR / MICROS)
+        await runner.heartbeat(alive)  # in memory only: the pass must not overlook it
+        assert await passes.workers(stage.now) == 0
+        assert await runner.presence.namespace_of(silent) == "main"
+        assert await passes.workers(stage.now + 1) == 1
+        assert await passes.workers(stage.now + 1) == 0
+        assert await runner.presence.namespace_of(silent) is None
+        assert await runner.presence.namespace_of(alive) == "main"
 
     play(story)
 

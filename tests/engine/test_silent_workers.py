@@ -9,6 +9,7 @@ from collections.abc import AsyncIterator
 import pytest
 
 from assay.core.decide import Rules
+from assay.engine.clock import wall_clock
 from assay.engine.limits import WORKER_SILENT_AFTER, WORKERS_KEPT_FOR
 from assay.engine.runner import Runner
 from assay.engine.seeds import Seeds
@@ -141,6 +142,23 @@ def test_a_worker_is_forgotten_long_after_it_fell_silent(backend: str) -> None:
             assert await forget(clock.now - WORKERS_KEPT_FOR) == 0
             assert await runner.store.worker_namespace(silent) is None
             assert await runner.store.worker_namespace(alive) == "main"
+
+    asyncio.run(story())
+
+
+def test_an_engine_forgets_by_itself_who_was_silent_for_so_long(backend: str) -> None:
+    async def story() -> None:
+        clock = Clock()
+        async with running(backend, clock) as runner:
+            silent = await runner.register(TOLD)
+        runner = Runner(open_store(backend), wall_clock, Rules(lease=LEASE))
+        await runner.start()
+        alive = await runner.register(TOLD)
+        async with asyncio.timeout(20):
+            while await runner.store.worker_namespace(silent) is not None:
+                await asyncio.sleep(0.01)
+        assert await runner.store.worker_namespace(alive) == "main"
+        await runner.stop()
 
     asyncio.run(story())
 

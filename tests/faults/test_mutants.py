@@ -14,6 +14,7 @@ from assay.engine import batch as batch_module
 from assay.engine.batch import BatchInHand
 from assay.engine.cases import Cases
 from assay.engine.engine import Engine
+from assay.engine.index import Index
 from assay.engine.wants import Wants
 from assay.engine.windows import Window
 from assay.model.activity import Activity
@@ -115,6 +116,11 @@ def nobody_hears_of_what_others_made_ready(patch: Patch) -> None:
     patch.setattr(Engine, "hint", nothing)
 
 
+@mutant("exclusive")
+def starts_that_wait_are_left_to_the_sweep(patch: Patch) -> None:
+    patch.setattr(Index, "have_ended", nothing)
+
+
 # -- claims --------------------------------------------------------------------------------------
 
 
@@ -189,6 +195,11 @@ def timers_outlive_their_run(patch: Patch) -> None:
 @mutant("exclusive")
 def a_cascade_ends_early(patch: Patch) -> None:
     patch.setattr(cancel, "_leave_for_later", nothing)
+
+
+@mutant("exclusive")
+def a_retry_leaves_old_attempts_behind(patch: Patch) -> None:
+    patch.setattr(Draft, "forget_attempts", nothing)
 
 
 @mutant("exclusive")

@@ -180,3 +180,5 @@ class WholeContract(Contract):
         elif run.failures >= 3:
             run.blocked = "expired"
             run.ready_at += min(2 ** (run.failures - 3), 600) * MICROS
+        if run.seen < run.cancelled_last:
+            run.ready_at = self.now

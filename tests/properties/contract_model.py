@@ -88,7 +88,6 @@ class Contract:
 
     def release(self, run: Story) -> None:
         run.token = run.until = run.ready_before = None
-        run.reclaimed = False
 
     # -- clients ---------------------------------------------------------------------------------
 
@@ -108,21 +107,29 @@ class Contract:
     def cancel(self, id: str) -> None:
         if id not in self.runs or not self.runs[id].is_open:
             raise Refused("not_found")
-        run = self.runs[id]
-        if run.cancelled:
-            run.tell("WorkflowCancelRequested")
-            self.offer(run, at_once=True)
-            return
-        pending = run.status == "PENDING"
-        run.cancelled = run.tell("WorkflowCancelRequested")
+        repeated = self.runs[id].cancelled
+        self.ask(self.runs[id])
+        if not repeated:
+            self.ask_below(id)
+
+    def ask(self, run: Story) -> None:
+        """One more event and one more turn; the first request also ends what waits."""
+        first, pending = run.cancelled is None, run.status == "PENDING"
+        run.cancelled_last = run.tell("WorkflowCancelRequested")
+        if first:
+            run.cancelled = run.cancelled_last
         if pending:
             self.end(run, "CANCELLED")
-        else:
+            return
+        if first:
             self.silence(run)
-            self.offer(run, at_once=True)
+        self.offer(run, at_once=True)
+
+    def ask_below(self, id: str) -> None:
         for child in self.runs.values():
-            if child.parent == id and child.is_open and not child.cancelled:
-                self.cancel(child.id)
+            if child.parent == id and child.is_open:
+                self.ask(child)
+                self.ask_below(child.id)
 
     # -- workflow tasks --------------------------------------------------------------------------
 
@@ -137,7 +144,8 @@ class Contract:
         return min(ready)[2] if ready else None
 
     def claim(self, run: Story, worker: str, token: int) -> None:
-        run.reclaimed = run.token is not None and run.worker == worker
+        if run.token is not None and run.worker is not None:
+            run.unanswered.setdefault(run.worker, run.seen)
         run.status, run.token, run.worker, run.until = "RUNNING", token, worker, self.now + LEASE
         run.seen, run.ready_before, run.ready_at = len(run.history), run.ready_at, None
 
@@ -163,8 +171,9 @@ class Contract:
         self, id: str, worker: str, token: int | None, commands: tuple[Command, ...]
     ) -> None:
         run = self.held(id, worker, token)
-        missed = run.reclaimed and token is None
-        late = run.cancelled is not None and run.seen < run.cancelled
+        missed = token is None and worker in run.unanswered
+        seen = run.unanswered[worker] if missed else run.seen
+        late = run.cancelled is not None and seen < run.cancelled
         before = deepcopy(self.runs)
         try:
             for command in commands:
@@ -180,6 +189,7 @@ class Contract:
             raise
         self.release(run)
         run.failures, run.blocked = 0, None
+        run.unanswered.pop(worker, None)
         if missed:
             self.offer(run)
 
@@ -187,7 +197,9 @@ class Contract:
         self.release(run)
         run.failures += 1
         run.blocked = "refused"
-        run.ready_at = self.now + min(2 ** (run.failures - 1), 60) * MICROS
+        run.ready_at = self.now
+        if run.seen >= run.cancelled_last:
+            run.ready_at += min(2 ** (run.failures - 1), 60) * MICROS
 
     def apply(self, run: Story, command: Command) -> None:
         match command:

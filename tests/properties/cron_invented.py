@@ -17,11 +17,15 @@ def members(low: int, high: int, words: list[str] | None = None) -> st.SearchStr
     """One member of a field's list."""
     numbers = st.integers(low, high)
     spans = st.tuples(numbers, numbers).map(sorted).map("{0[0]}-{0[1]}".format)
-    steps = st.integers(1, high)
+    near = st.integers(1, high)
+    steps = st.one_of(near, near, near, st.integers(1, 10**40))
     plain = [numbers.map(str), spans]
     if words:
         named = st.sampled_from([form for word in words for form in (word, word[:3].upper())])
         plain.append(named)
+        if words is DAYS and low == 0:
+            spans |= st.builds("{}-{}".format, named | numbers, st.sampled_from(["sun", "SUNDAY"]))
+            plain.append(spans)
     return st.one_of(
         *plain,
         st.builds("{}/{}".format, numbers, steps),

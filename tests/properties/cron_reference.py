@@ -16,7 +16,7 @@ SHORTHANDS = {
     "@daily": "0 0 0 * * ?",
     "@hourly": "0 0 * * * ?",
 }
-NUMBER = "[0-9]{1,9}"
+NUMBER = "[0-9]+"
 MEMBER = re.compile(
     rf"(?:\*|(?P<a>[a-z]+|{NUMBER})(?:-(?P<b>[a-z]+|{NUMBER}))?)(?:/(?P<n>{NUMBER}))?"
 )
@@ -84,6 +84,8 @@ def spans(member: str, low: int, high: int, words: list[str]) -> tuple[int, int,
         first = number(parts["a"], low, words)
         last = high if parts["n"] else first
         last = number(parts["b"], low, words) if parts["b"] else last
+        if words is DAYS and low == 0 and parts["b"] in ("sun", "sunday") and first > last:
+            last = 7  # the other Sunday of a week from 0 to 7
     if not (low <= first <= last <= high and step >= 1):
         raise ValueError(member)
     return first, last, step

@@ -50,11 +50,14 @@ class Flow:
     waits: set[str] = field(default_factory=set)
     told: set[str] = field(default_factory=set)
     asked: int | None = None
+    asked_last: int = 0
     worker: str | None = None
     claimed: bool = False
     until: int | None = None
     was_ready: int = 0
     seen: int = 0
+    shown: int = 0
+    unanswered: dict[str, int] = field(default_factory=dict)
     lost: int = 0
     lapsed: bool = False
     blocked: str = ""
@@ -66,8 +69,13 @@ class Flow:
 
     @property
     def is_stale(self) -> bool:
-        """Claimed before the first cancel request."""
-        return self.asked is not None and self.seen < self.asked
+        """Claimed before the latest cancel request."""
+        return self.seen < self.asked_last
+
+    @property
+    def is_early(self) -> bool:
+        """A batch that may be the answer to a claim from before the first cancel request."""
+        return self.asked is not None and self.shown < self.asked
 
     def add(self, kind: str, about: tuple[str, int] | None = None) -> int:
         self.history.append(kind)

@@ -58,18 +58,29 @@ class World:
         flow = self.flows.get(id)
         if flow is None or not flow.is_open:
             return False
-        seq = flow.add("WorkflowCancelRequested")
+        first = flow.asked is None
+        self.ask(id)
+        if first:
+            self.ask_below(id)
+        return True
+
+    def ask(self, id: str) -> None:
+        """Only the first request ends what waits."""
+        flow = self.flows[id]
+        flow.asked_last = flow.add("WorkflowCancelRequested")
         if flow.asked is None:
-            flow.asked = seq
+            flow.asked = flow.asked_last
             if flow.status == "PENDING":
                 self.end(id, "CANCELLED", "WorkflowCancelled")
-                return True
-            self.silence(flow, seq)
-            for kid, below in self.flows.items():
-                if below.parent == id and below.is_open and below.asked is None:
-                    self.cancel(kid)
+                return
+            self.silence(flow, flow.asked)
         self.news(flow, at_once=True)
-        return True
+
+    def ask_below(self, id: str) -> None:
+        for kid, below in self.flows.items():
+            if below.parent == id and below.is_open:
+                self.ask(kid)
+                self.ask_below(kid)
 
     def terminate(self, id: str) -> bool:
         flow = self.flows.get(id)
@@ -91,6 +102,8 @@ class World:
 
     def claim(self, id: str, worker: str) -> None:
         flow = self.flows[id]
+        if flow.claimed and flow.worker is not None:
+            flow.unanswered.setdefault(flow.worker, flow.seen)
         flow.status, flow.worker, flow.claimed = "RUNNING", worker, True
         flow.was_ready = self.now if flow.ready is None else flow.ready
         flow.until, flow.ready, flow.seen = self.now + LEASE, None, len(flow.history)
@@ -113,7 +126,7 @@ class World:
     def schedule(self, id: str, seq: int, name: str, most: int) -> bool:
         """False: another name is there under that seq."""
         flow = self.flows[id]
-        if flow.is_stale:
+        if flow.is_early:
             return True
         if seq in flow.works:
             return flow.works[seq].name == name
@@ -123,7 +136,7 @@ class World:
 
     def set_timer(self, id: str, seq: int, secs: int) -> None:
         flow = self.flows[id]
-        if seq not in flow.alarms and not flow.is_stale:
+        if seq not in flow.alarms and not flow.is_early:
             since = flow.add("TimerScheduled", ("timer", seq))
             flow.alarms[seq] = Alarm(self.now + secs, since)
 

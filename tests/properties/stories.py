@@ -71,13 +71,14 @@ class Story:
     waits: set[tuple[str, int | None]] = field(default_factory=set)
     heard_of: set[str] = field(default_factory=set)
     cancelled: int | None = None
+    cancelled_last: int = 0
     ended_at: int = 0
     token: int | None = None
     worker: str | None = None
     until: int | None = None
     seen: int = 0
     ready_before: int | None = None
-    reclaimed: bool = False
+    unanswered: dict[str, int] = field(default_factory=dict)
     failures: int = 0
     blocked: str | None = None
 

@@ -17,11 +17,20 @@ from tests.properties.door.bodies import (
     field_cases,
     media_cases,
 )
+from tests.properties.door.exchanges import (
+    KINDS,
+    asking_for,
+    exchange_route,
+    misshapen,
+    tried,
+    unfit,
+)
 from tests.properties.door.furnished import SECS, furnished
 from tests.properties.door.mutations import Mutations
+from tests.properties.door.oracle import BAD_VALUE
 from tests.properties.door.order import order_cases
 from tests.properties.door.paths import method_cases, query_cases, segment_cases, unknown_cases
-from tests.properties.door.requests import bodied
+from tests.properties.door.requests import Case, bodied
 from tests.properties.door.soundness import check_life, check_world
 from tests.properties.door.states import state_cases
 from tests.properties.door.values import string
@@ -48,6 +57,33 @@ def test_every_field_of_every_command(database: str) -> None:
     async def story(house: House, world: World) -> None:
         for cases in command_cases(world.targets):
             await play(house, cases)
+
+    furnished(database, story)
+
+
+def test_exchanges_of_another_shape_are_turned_down_as_a_whole(database: str) -> None:
+    async def story(house: House, world: World) -> None:
+        await play(house, misshapen())
+        await play(house, unfit())
+
+    furnished(database, story)
+
+
+def test_an_operation_of_an_exchange_is_refused_alone(database: str) -> None:
+    """All that is wrong with a kind in one request, between what is right and comes to nothing."""
+
+    async def story(house: House, world: World) -> None:
+        before, post = await house.tables.rows(), exchange_route()
+        for kind in KINDS:
+            asked = [each for each in tried(kind) if each.is_alone]
+            body = asking_for(*(each.text for each in asked))
+            case = Case(post.method, post.path, body, frozenset({200}))
+            outcomes = (await ask(house, case)).json()["outcomes"]
+            for each, outcome in zip(asked, outcomes, strict=True):
+                allowed = {400} if each.verdict is BAD_VALUE else {200, 404, 409}
+                assert outcome["status"] in allowed, (each, outcome)
+                assert outcome["status"] == 200 or outcome["error"].strip(), (each, outcome)
+        assert not changed(before, await house.tables.rows())
 
     furnished(database, story)
 

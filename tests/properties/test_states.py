@@ -133,11 +133,13 @@ class States(RuleBasedStateMachine):
             before = copy.deepcopy(self.world)
             flow = self.world.flows[id]
             self._answer(id, fenced=fence is not None)
+            flow.shown = flow.seen if fence else flow.unanswered.get(worker, flow.seen)
             counts = apply(self.world, id, whole)
             if not counts:
                 self.world = before
                 self.world.block(id)
             elif flow.is_open:
+                flow.unanswered.pop(worker, None)
                 self.world.release(flow)
         self.does(SubmitCommands(id, worker, whole, fence), counts=counts)
 

@@ -18,6 +18,7 @@ REMARK = SAYS + 'def f():\n    """SELECT 1 FROM run is not a query here."""\n'
 UNFINISHED = "-- " + "TO" + "DO: later\n"
 LOCK = "click==8.5.1\n"
 ENGINE, CORE, SERVER = "src/assay/engine", "src/assay/core", "src/assay/server"
+SDK = "src/assay/sdk"
 STORE, SQLITE = "src/assay/store", "src/assay/store/sqlite"
 
 # rule, planted path and text, fine path and text
@@ -55,6 +56,10 @@ CASES: list[tuple[Rule, str, str, str, str]] = [
     (
         *(walls.drivers_stay_in_their_folders, f"{STORE}/a.py", SAYS + "import apsw\n"),
         *(f"{SQLITE}/a.py", SAYS + "from apsw import Connection\n"),
+    ),
+    (
+        *(walls.drivers_stay_in_their_folders, f"{SDK}/a.py", SAYS + "import httptools\n"),
+        *(f"{SDK}/http_connection.py", SAYS + "import httptools\n"),
     ),
     (
         *(walls.clocks_and_dice_stay_in_their_seams, f"{ENGINE}/a.py", SAYS + "import time\n"),

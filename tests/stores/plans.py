@@ -19,6 +19,7 @@ Node = dict[str, Any]
 BIG = (
     "run",
     "activity",
+    "attempt",
     "timer",
     "event",
     "attribute",

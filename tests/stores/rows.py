@@ -11,6 +11,7 @@ from msgspec.structs import replace
 
 from assay.core.view import Key, Need
 from assay.model.activity import Activity
+from assay.model.attempt import Attempt
 from assay.model.decision import Change, Decision, Voided
 from assay.model.events import Event, EventType
 from assay.model.retry import RetryPolicy
@@ -164,6 +165,11 @@ async def activities(instance: Instance, *nos: int) -> dict[int, Activity]:
 async def timers(instance: Instance, *nos: int) -> dict[int, Timer]:
     loaded = await load(instance, *(Key(Need.TIMER, no) for no in nos))
     return {timer.no: timer for timer in loaded.timers}
+
+
+async def attempts(instance: Instance, activity_no: int) -> list[Attempt] | None:
+    """The failed attempts at an activity; None if there is none of that number."""
+    return await instance.store.catalogue.attempts(activity_no)
 
 
 async def history(instance: Instance, run_no: int) -> list[Event]:

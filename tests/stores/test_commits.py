@@ -12,6 +12,7 @@ from msgspec.structs import replace
 
 from assay.core.view import Key, Need
 from assay.model.activity import Activity
+from assay.model.attempt import Attempt, Forgotten
 from assay.model.decision import Change
 from assay.model.events import Event
 from assay.model.run import Run
@@ -34,7 +35,9 @@ from tests.stores.rows import (
     any_timer,
     any_worker,
     attempt,
+    attempts,
     changed,
+    fields_of,
     gone,
     history,
     load,
@@ -184,6 +187,7 @@ STALE: dict[str, dict[str, Any]] = {
     "number that is taken": {"runs": [new(a_run(2, id="other"))]},
     "seq of an activity that is taken": {"activities": [new(an_activity(4, 2))]},
     "seq of an event that is taken": {"events": [an_event(2, 1)]},
+    "attempt that has failed before": {"attempts": [Attempt(2, 2, 1, None, NOW, NOW, "again")]},
     "id that two runs of the batch want": {"runs": [new(a_run(4)), new(a_run(5, id="wf-4"))]},
 }
 
@@ -223,6 +227,7 @@ async def leave_no_trace(
             activities=[new(an_activity(2, 2))],
             timers=[new(a_timer(2, 2))],
             events=[an_event(2, 1), an_event(2, 2)],
+            attempts=[Attempt(2, 2, 1, None, NOW, NOW, "first")],
         )
         await write(instance, voided=[voided(2, 2, by=3)])
         before = await all_of(instance)
@@ -230,6 +235,7 @@ async def leave_no_trace(
             extra: dict[str, Any] = {part: list(rows) for part, rows in parts.items()}
             extra.setdefault("runs", []).append(new(a_run(8)))
             extra.setdefault("events", []).append(an_event(8, 1))
+            extra.setdefault("attempts", []).append(Attempt(2, 2, 8, None, NOW, NOW, "no"))
             extra.setdefault("timers", []).append(new(a_timer(8, 8)))
             extra.setdefault("workers", []).append(a_worker("w-8"))
             assert isinstance(await attempt(instance, **extra), outcome), name
@@ -244,7 +250,67 @@ async def all_of(instance: Instance) -> list[object]:
     wanted = (Key(Need.RUN, 2), Key(Need.RUN, 3), Key(Need.RUN, 4), Key(Need.RUN, 8))
     whole = (Key(Need.WHOLE_RUN, 2), Key(Need.WHOLE_RUN, 8))
     loaded = await load(instance, *wanted, *whole)
-    return [loaded.runs, loaded.activities, loaded.timers, loaded.whole_runs]
+    failed = await attempts(instance, 2)
+    return [loaded.runs, loaded.activities, loaded.timers, loaded.whole_runs, failed]
+
+
+any_attempt = fields_of(Attempt, without={"run_no", "activity_no", "attempt"})
+
+
+@settings(
+    max_examples=20, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+@given(rows=st.lists(any_attempt, min_size=1, max_size=4))
+def test_failed_attempts_come_back_as_they_went(
+    lasting_place: Place, rows: list[dict[str, Any]]
+) -> None:
+    async def work() -> None:
+        async with lasting_place.opened() as instance:
+            no = next(NUMBERS)
+            kept = [
+                Attempt(run_no=no, activity_no=no, attempt=at, **row)
+                for at, row in enumerate(rows, 1)
+            ]
+            run_row = new(a_run(no))
+            await write(instance, runs=[run_row], activities=[new(an_activity(no, no))])
+            assert await attempts(instance, no) == []
+            await write(instance, attempts=list(reversed(kept)))
+            assert await attempts(instance, no) == kept
+
+    run(work())
+
+
+def test_attempts_go_with_their_run_and_when_their_activity_starts_anew(place: Place) -> None:
+    async def work() -> None:
+        async with place.opened() as instance:
+            over = {"status": ActivityStatus.FAILED, "completed_at": NOW}
+            parts = [an_activity(20, 2), an_activity(21, 2, 2, **over), an_activity(30, 3)]
+            kept = [
+                Attempt(part.run_no, part.no, at, "w", NOW, NOW + at, "no", None)
+                for part in parts
+                for at in (1, 2)
+            ]
+            await write(
+                instance,
+                runs=[new(a_run(2)), new(a_run(3))],
+                activities=[new(part) for part in parts],
+                attempts=kept,
+            )
+            await write(instance, forgotten=[Forgotten(2, 20), Forgotten(2, 99)])
+            assert [await attempts(instance, part.no) for part in parts] == [
+                [],
+                kept[2:4],
+                kept[4:],
+            ]
+            await write(instance, attempts=kept[:1])
+            await write(instance, runs=[gone(a_run(2))], activities=[gone(parts[0])], purged=[2])
+            found = [await attempts(instance, part.no) for part in parts]
+            assert found == [None, None, kept[4:]]
+            # Of what is gone nothing is left that a new activity could not have.
+            await write(instance, activities=[new(parts[0])])
+            assert await attempts(instance, 20) == []
+
+    run(work())
 
 
 def test_an_unchanged_row_still_guards(place: Place) -> None:

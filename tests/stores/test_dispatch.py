@@ -5,13 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 from assay.model.operations import DueKind
+from assay.model.schedule import OverlapPolicy
 from assay.model.states import ActivityStatus, RunStatus, TimerState
 from assay.model.task import TaskKind
-from assay.store.port import Deadline, Look, Ready
+from assay.store.port import Awaiting, Deadline, Look, Ready
 from tests.stores.places import Instance, Place, run
 from tests.stores.rows import (
     NOW,
     a_run,
+    a_schedule,
     a_timer,
     a_worker,
     an_activity,
@@ -99,6 +101,59 @@ def test_what_is_claimed_or_has_no_news_is_not_ready(place: Place) -> None:
     run(work())
 
 
+def test_what_a_worker_keeps_is_named_with_it(place: Place) -> None:
+    async def work() -> None:
+        mine: dict[str, Any] = {"claimed_by": "w1", "kept_token": 7}
+        async with place.opened() as instance:
+            await write(
+                instance,
+                runs=[
+                    new(a_run(2, ready_at=2)),
+                    new(a_run(3, ready_at=1, **mine)),
+                    new(a_run(4, ready_at=3, claim_token=7, claim_until=NOW, **mine)),
+                    new(a_run(5, ready_at=None, **mine)),
+                    new(a_run(6, ready_at=4, namespace="other", **mine)),
+                    new(a_run(7, ready_at=5, queue="mail", **mine)),
+                    new(a_run(8, ready_at=6, claimed_by="w1")),
+                ],
+            )
+            (tasks,) = await instance.store.ready([Look(WORKFLOW, "main", "default")], 9)
+            assert tasks == [
+                Ready(3, 1, "main", "default", "w1"),
+                Ready(2, 2, "main", "default"),
+                Ready(4, 3, "main", "default", "w1", held=True),
+                Ready(8, 6, "main", "default"),
+            ]
+            assert await ready(instance, Look(WORKFLOW, None, "default")) == [[3, 2, 4, 6, 8]]
+            assert await ready(instance, Look(WORKFLOW, "other", "default")) == [[6]]
+
+    run(work())
+
+
+def test_what_is_kept_takes_no_place_from_what_is_not(place: Place) -> None:
+    """Of either as many as are asked for; of what is kept none beyond the others."""
+
+    async def work() -> None:
+        mine: dict[str, Any] = {"claimed_by": "w1", "kept_token": 7}
+        async with place.opened() as instance:
+            await write(
+                instance,
+                runs=[
+                    *(new(a_run(no, ready_at=no, **mine)) for no in (2, 3, 4, 5)),
+                    *(new(a_run(no, ready_at=no)) for no in (6, 7, 8)),
+                    new(a_run(9, ready_at=9, **mine)),
+                ],
+            )
+            look = Look(WORKFLOW, None, "default")
+            assert await ready(instance, look, limit=2) == [[2, 3, 6, 7]]
+            assert await ready(instance, look, limit=3) == [[2, 3, 4, 6, 7, 8]]
+            assert await ready(instance, look, limit=4) == [[2, 3, 4, 5, 6, 7, 8]]
+            assert await ready(instance, look, limit=5) == [[2, 3, 4, 5, 6, 7, 8, 9]]
+            assert await ready(instance, look, look, limit=1) == [[2, 6]] * 2
+
+    run(work())
+
+
 def test_open_timers_are_due_at_their_times(place: Place) -> None:
     async def work() -> None:
         async with place.opened() as instance:
@@ -178,6 +233,27 @@ def test_open_claims_and_unfinished_cascades_are_deadlines(place: Place) -> None
                 (NOW + 7, DueKind.ACTIVITY, 7),
                 (NOW + 8, DueKind.ACTIVITY, 8),
             ]
+
+    run(work())
+
+
+def test_starts_that_wait_name_the_run_they_wait_for(place: Place) -> None:
+    async def work() -> None:
+        async with place.opened() as instance:
+            waiting: dict[str, Any] = {"overlap": OverlapPolicy.QUEUE, "queued_start": NOW}
+            await write(
+                instance,
+                runs=[new(a_run(2)), new(a_run(3, status=RunStatus.FAILED, completed_at=NOW))],
+                schedules=[
+                    new(a_schedule(4, last_run_no=2, **waiting)),
+                    new(a_schedule(5, last_run_no=2, **waiting | {"queued_start": NOW - 1})),
+                    new(a_schedule(6, last_run_no=3, **waiting)),
+                    new(a_schedule(7, last_run_no=2, paused=True, **waiting)),
+                    new(a_schedule(8, last_run_no=2)),
+                ],
+            )
+            found = await instance.store.waiting_starts()
+            assert found == [Awaiting(2, 5), Awaiting(2, 4), Awaiting(3, 6)]
 
     run(work())
 

@@ -190,6 +190,13 @@ def test_an_instance_takes_its_own_share_of_ready_tasks_first() -> None:
         assert one_of([me], me).own_first(tasks, now) == tasks
 
 
+def test_what_a_worker_keeps_is_as_old_for_all() -> None:
+    """Or those who may have it after a second would wait for it again and again."""
+    tasks = [Ready(no, NOW + no, "main", "default", "w1") for no in range(5)]
+    newest = Ready(9, NOW + 9, "main", "default")
+    assert one_of([1, 2], 1).own_first([*tasks, newest], NOW + 9) == [*tasks, newest]
+
+
 def test_tasks_that_are_not_ready_yet_are_nobodys() -> None:
     later = [Ready(no, NOW + no, "main", "default") for no in range(5)]
     assert one_of([1, 2], 1).own_first(later, NOW - 1) == later

@@ -128,6 +128,28 @@ def test_keys_bring_their_rows_once(place: Place, lock: bool) -> None:
     run(work())
 
 
+def test_of_a_request_on_its_way_down_the_children_are_read_that_it_has_not_reached(
+    place: Place,
+) -> None:
+    """One parent is asked by 9, and that goes on; one was asked by it, and that is over."""
+
+    async def work() -> None:
+        async with place.opened() as instance:
+            family = [
+                a_run(parent * 10 + at, parent_no=parent, parent_id="p", child_id="c", asked_by=by)
+                for parent in (2, 3)
+                for at, by in enumerate((None, 7, 9, parent * 10 + 3))
+            ]
+            parents = [a_run(2, asked_by=9, cascade="null"), a_run(3, asked_by=9)]
+            await write(instance, runs=[new(run) for run in (*parents, *family)])
+            keys = [Key(Need.OPEN_CHILDREN, no) for no in (2, 3)]
+            loaded = await load(instance, *keys)
+            children = {no: row.nos for no, row in loaded.open_children.items()}
+            assert children == {2: (20, 21, 23), 3: (30, 31, 32, 33)}
+
+    run(work())
+
+
 def test_the_rest_of_what_decisions_ask_for(place: Place) -> None:
     async def work() -> None:
         async with place.opened() as instance:

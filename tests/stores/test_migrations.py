@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import sqlite3
 from collections.abc import Iterable, Iterator
 from contextlib import closing, contextmanager
@@ -14,6 +15,7 @@ import pytest
 
 from assay.core.view import Key, Need
 from assay.errors import SchemaFault, StoreUnavailable
+from assay.model.retry import RetryPolicy
 from assay.store import migrate
 from assay.store.catalogue import Living, NamespaceView, QueueView
 from assay.store.listing import Listing
@@ -181,6 +183,10 @@ FIRST_ROWS = (
       registered_at, last_seen)
     VALUES ('w', 'main', 'me', 'default', 1, 1, 10, 50)
     """,
+    """
+    UPDATE run SET cancel_seq = 2, cascade = 'null', expired_claimers = '["w","ä \\" b"]'
+    WHERE no = 2
+    """,
     "INSERT INTO batch (instance, no, at) VALUES (1, 1, 20)",
     "UPDATE meta SET value = 100 WHERE name = 'numbers'",
     "UPDATE meta SET value = 1 WHERE name = 'instances'",
@@ -199,7 +205,12 @@ def test_rows_of_the_first_schema_are_carried_forward(lasting_place: Place) -> N
             found = await runs(instance, 2, 3, 4)
             assert [found[no].status for no in (2, 3, 4)] == ["RUNNING", "PENDING", "COMPLETED"]
             assert (found[2].top_step, found[2].patches, found[2].successor_no) == (0, 0, None)
-            assert (await activities(instance, 6))[6].queue == "work"
+            assert (found[2].last_cancel_seq, found[2].asked_by) == (2, 2)
+            assert (found[3].last_cancel_seq, found[3].asked_by) == (None, None)
+            assert json.loads(found[2].expired_claimers or "") == [["w", 0], ['ä " b', 0]]
+            activity = (await activities(instance, 6))[6]
+            assert (activity.queue, activity.policy) == ("work", RetryPolicy())
+            assert await store.catalogue.attempts(6) == []
             assert (await timers(instance, 7))[7].fire_at == 99
             await write(instance, runs=[changed(found[2], last_seq=3)])
             assert await store.reading.run_counts("main") == {"RUNNING": 1, "PENDING": 1}

@@ -9,6 +9,7 @@ import pytest
 from msgspec.structs import replace
 
 from assay.model.activity import Activity
+from assay.model.attempt import Attempt, Forgotten
 from assay.model.decision import (
     Attribute,
     Change,
@@ -49,6 +50,8 @@ WHOLE = Decision(
     timers=(new(a_timer(8, 8)), changed(a_timer(2, 2)), gone(a_timer(3, 3))),
     events=(an_event(2, 3),),
     voided=(voided(2, 1, by=3),),
+    attempts=(Attempt(2, 2, 1, "w", NOW, NOW, "no"),),
+    forgotten=(Forgotten(2, 3),),
     workers=(a_worker("w"),),
     schedules=(new(a_schedule(8)), changed(a_schedule(2)), gone(a_schedule(3))),
     snapshots=(Snapshot(2, 3, "{}", NOW),),
@@ -90,6 +93,7 @@ def test_no_statement_of_the_hot_path_reads_a_whole_table(
                 activities=[new(an_activity(no, no)) for no in many],
                 timers=[new(a_timer(no, no)) for no in many],
                 events=[an_event(no, 1) for no in many],
+                attempts=[Attempt(no, no, 1, "w", NOW, NOW, "no") for no in many],
                 snapshots=[Snapshot(no, 1, "{}", NOW) for no in many],
                 requests=[SignalRequest(no, "again") for no in many],
                 attributes_added=[Attribute("main", "a", "1", NOW, no) for no in many],

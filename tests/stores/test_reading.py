@@ -59,20 +59,22 @@ def test_an_activity_is_shown_with_its_input_and_result(place: Place) -> None:
         async with place.opened() as instance:
             done = an_activity(6, 2, 2, status=ActivityStatus.COMPLETED, outcome_seq=4)
             late = an_activity(7, 2, 3, status=ActivityStatus.COMPLETED, late_outcome='"late"')
+            failed = an_activity(8, 2, 4, status=ActivityStatus.FAILED, late_outcome='{"type":"X"}')
             await write(
                 instance,
                 runs=[new(a_run(2))],
-                activities=[new(an_activity(5, 2, 1)), new(done), new(late)],
+                activities=[new(an_activity(5, 2, 1)), new(done), new(late), new(failed)],
                 events=[
                     an_event(2, 2, '{"activity_id":5,"input":"[1, 2]"}'),
                     an_event(2, 4, '{"result": {"b":1, "a":1e400}}'),
                 ],
             )
-            views = await instance.store.reading.activity_views([5, 6, 7, 99])
+            views = await instance.store.reading.activity_views([5, 6, 7, 8, 99])
             assert views == [
                 ActivityView(an_activity(5, 2, 1), "wf-2", "[1, 2]", None),
                 ActivityView(done, "wf-2", "[1, 2]", '{"b":1, "a":1e400}'),
                 ActivityView(late, "wf-2", "[1, 2]", '"late"'),
+                ActivityView(failed, "wf-2", "[1, 2]", None),
             ]
 
     run(work())

@@ -304,15 +304,16 @@ def test_counts_are_there_after_a_restart(lasting_place: Place) -> None:
 # -- chores --------------------------------------------------------------------------------------
 
 
-def test_of_all_who_ask_for_a_chore_one_gets_it(place: Place) -> None:
+@pytest.mark.parametrize("name", ["prune_stream", "one that is new"])
+def test_of_all_who_ask_for_a_chore_one_gets_it(place: Place, name: str) -> None:
     async def work() -> None:
         async with two_instances(place) as (one, other):
             takers = [one.store.take_chore, other.store.take_chore] * 4
             for now in (NOW, NOW + 10):
-                asked = [take("prune_stream", now, now + 10) for take in takers]
+                asked = [take(name, now, now + 10) for take in takers]
                 answers = await asyncio.gather(*asked)
                 assert sorted(taken for taken, _ in answers) == [False] * 7 + [True]
                 assert {due_at for _, due_at in answers} == {now + 10}
-            assert await takers[0]("prune_stream", NOW + 19, 0) == Chore(False, NOW + 20)
+            assert await takers[0](name, NOW + 19, 0) == Chore(False, NOW + 20)
 
     run(work())

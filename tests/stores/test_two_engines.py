@@ -18,11 +18,15 @@ from assay.model.events import EventType
 from assay.model.operations import (
     Cancel,
     CompleteActivity,
+    CreateSchedule,
     Signal,
     Start,
     SubmitCommands,
+    Terminate,
 )
 from assay.model.retry import RetryPolicy
+from assay.model.run import Run
+from assay.model.schedule import OverlapPolicy
 from assay.model.task import TaskKind
 from assay.store.views import HistoryRow
 from tests.stores.places import Place, run
@@ -176,6 +180,34 @@ def test_a_task_made_ready_there_wakes_who_waits_here(shared_place: Place) -> No
                 assert await held is not None
                 waits.append(time.perf_counter() - began)
             assert sorted(waits)[2] < 0.1, waits
+
+    run(work(), 40)
+
+
+def test_a_start_that_waits_is_made_at_once_wherever_the_run_before_it_ends(
+    shared_place: Place,
+) -> None:
+    async def work() -> None:
+        async with engines(shared_place) as both:
+            every_second = CreateSchedule(
+                "main", "tick", "order", "* * * * * *", "", None, "q", OverlapPolicy.QUEUE
+            )
+            await both[0].perform(every_second)
+            grant, waits = await both[0].poll(WORKFLOWS, "q", "w", 10), []
+            for turn in range(6):
+                row = None
+                while row is None or row.queued_start is None:
+                    await asyncio.sleep(0.01)
+                    row = await both[0].store.catalogue.schedule("main", "tick")
+                assert grant is not None
+                assert isinstance(grant.row, Run)
+                held = asyncio.create_task(both[0].poll(WORKFLOWS, "q", "w", 10))
+                await asyncio.sleep(0.05)
+                began = time.perf_counter()
+                await both[turn % 2].perform(Terminate(grant.row.id))
+                grant = await held
+                waits.append(time.perf_counter() - began)
+            assert sorted(waits)[3] < 0.1, waits
 
     run(work(), 40)
 

@@ -8,6 +8,7 @@ import apsw
 import asyncpg
 import pytest
 
+from assay.model.attempt import Attempt
 from assay.store.postgres.dialect import speak as speak_postgres
 from assay.store.postgres.line import BY_INDEX
 from assay.store.queries import load_queries
@@ -16,6 +17,7 @@ from assay.store.sqlite.schema import migrate
 from tests.stores.places import Place, run
 from tests.stores.plans import BIG, complaints, indexes, postgres_plan, sqlite_plan, whole_indexes
 from tests.stores.rows import (
+    NOW,
     a_run,
     a_schedule,
     a_timer,
@@ -47,6 +49,7 @@ BY_KEY = {"run_pkey", "event_pkey", "attribute_found"}
 VIEWS = (
     "run_views",
     "activity_views",
+    "attempts",
     "children",
     "situation",
     "snapshot",
@@ -78,6 +81,7 @@ def test_no_view_reads_a_whole_table_of_postgres(
                 activities=[new(an_activity(no, no)) for no in many],
                 timers=[new(a_timer(no, no)) for no in many],
                 events=[an_event(no, 1) for no in many],
+                attempts=[Attempt(no, no, 1, "w", NOW, NOW, "no") for no in many],
                 workers=[a_worker(f"w{no}") for no in many],
                 schedules=[new(a_schedule(no)) for no in many],
             )

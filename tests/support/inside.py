@@ -176,10 +176,12 @@ async def inside(backend: str) -> AsyncIterator[House]:
     store = open_store(backend)
     runner = Runner(store, wall_clock, Rules(lease=LEASE_SECS * MICROS, version="0"))
     await runner.start()
+    app = create_app(runner, Settings())
     try:
         async with looking_into(backend, runner) as tables:
-            yield House(runner, create_app(runner, Settings()), tables)
+            yield House(runner, app, tables)
     finally:
+        app.door.stop()
         await runner.stop()
 
 

@@ -94,6 +94,11 @@ class Server:
 
     def start(self) -> Server:
         """Start it and wait until it is ready to serve."""
+        self.launch()
+        return self.wait_ready()
+
+    def launch(self) -> None:
+        """Start it."""
         with self.log.open("ab") as sink:
             self._process = subprocess.Popen(
                 command(self.backend, self.port, self._arguments),
@@ -101,6 +106,9 @@ class Server:
                 stdout=sink,
                 stderr=sink,
             )
+
+    def wait_ready(self) -> Server:
+        """Wait until it is ready to serve."""
         deadline = time.monotonic() + START_SECS
         while not self.ready():
             if not self.alive or time.monotonic() > deadline:

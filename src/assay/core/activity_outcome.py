@@ -1,12 +1,14 @@
-"""How an attempt ends: completed, failed or timed out; next attempt or final."""
+"""What a worker reports of a running attempt, and what comes of one that is over.
+
+Failures have a file of their own (`failed_attempt.py`).
+"""
 
 from msgspec.structs import replace
 
-from assay.core.backoff import retry_delay
 from assay.core.claim import attempt_deadline, offer
 from assay.core.draft import Draft
 from assay.core.frames import about
-from assay.core.payload import payload, raw
+from assay.core.payload import failure_of, payload, raw
 from assay.errors import Conflict, NotFound
 from assay.model.activity import Activity
 from assay.model.events import EventType
@@ -16,28 +18,19 @@ from assay.model.operations import (
     DONE,
     CompleteActivity,
     Done,
-    FailActivity,
     Fence,
     Heard,
     HeartbeatActivity,
 )
 from assay.model.run import Run
 from assay.model.states import ActivityStatus
-from assay.model.time import micros
 
 
 def complete_activity(draft: Draft, operation: CompleteActivity) -> Done:
     """The work is done: its result enters history and the run has news."""
     activity, run = held_activity(draft, operation.no, operation.fence)
-    activity = replace(_closed(draft, activity), status=ActivityStatus.COMPLETED, error=None)
-    _conclude(draft, run, activity, operation.result)
-    return DONE
-
-
-def fail_activity(draft: Draft, operation: FailActivity) -> Done:
-    """The attempt failed: another one follows, or the failure is final."""
-    activity, run = held_activity(draft, operation.no, operation.fence)
-    fail_attempt(draft, run, activity, operation.error)
+    activity = replace(closed(draft, activity), status=ActivityStatus.COMPLETED, error=None)
+    conclude(draft, run, activity, operation.result)
     return DONE
 
 
@@ -53,36 +46,9 @@ def heartbeat_activity(draft: Draft, operation: HeartbeatActivity) -> Heard:
             claim_until=attempt_deadline(activity, started_at, draft.now),
         )
     )
-    return Heard(cancel_requested=is_unwanted(run, activity))
-
-
-def expire_attempt(draft: Draft, activity: Activity) -> None:
-    """Nothing was heard of a running attempt for too long."""
-    run = draft.run(activity.run_no)
-    if run is None:
-        return
-    started_at = draft.now if activity.started_at is None else activity.started_at
-    closes_at = started_at + micros(activity.policy.start_to_close_secs)
-    error = "start_to_close timeout" if closes_at <= draft.now else "heartbeat timeout"
-    fail_attempt(draft, run, activity, error)
-
-
-def fail_attempt(draft: Draft, run: Run, activity: Activity, error: str) -> None:
-    """Next attempt after a back-off, or, with none left or nobody to want it, the final failure."""
-    if activity.attempt < activity.policy.max_attempts and not is_unwanted(run, activity):
-        due = draft.now + retry_delay(activity.policy, activity.attempt)
-        draft.put(run)
-        draft.activities.put(
-            replace(
-                pending_again(activity),
-                attempt=activity.attempt + 1,
-                scheduled_at=due,
-                ready_at=due,
-            )
-        )
-        return
-    activity = replace(_closed(draft, activity), status=ActivityStatus.FAILED, error=error)
-    _conclude(draft, run, activity, None)
+    asked = run.last_cancel_seq  # a repeated request is told, but no reason to give up cleanup
+    told = not run.is_open or (asked is not None and asked > activity.wanted_seq)
+    return Heard(cancel_requested=told)
 
 
 def undo_activity_claim(draft: Draft, run: Run, activity: Activity) -> None:
@@ -135,14 +101,14 @@ def pending_again(activity: Activity) -> Activity:
     )
 
 
-def append_outcome(draft: Draft, run: Run, activity: Activity, result: str | None) -> Run:
-    """What became of an activity, in its run's history."""
+def append_outcome(draft: Draft, run: Run, activity: Activity, outcome: str | None) -> Run:
+    """What became of an activity, in its run's history: with its result, or its failure."""
     if activity.status is ActivityStatus.COMPLETED:
         text = payload(
             activity_id=activity.no,
             activity_seq=activity.seq,
             name=activity.name,
-            result=raw(result),
+            result=raw(outcome),
             error=None,
         )
         return draft.append(run, EventType.ACTIVITY_COMPLETED, text)
@@ -152,21 +118,24 @@ def append_outcome(draft: Draft, run: Run, activity: Activity, result: str | Non
         name=activity.name,
         error=activity.error,
         final_attempt=activity.attempt,
+        **failure_of(outcome),
     )
     return draft.append(run, EventType.ACTIVITY_FAILED, text)
 
 
-def _conclude(draft: Draft, run: Run, activity: Activity, result: str | None) -> None:
+def conclude(draft: Draft, run: Run, activity: Activity, outcome: str | None) -> None:
+    """The activity is over: its run is told, with a result or a failure, if it still listens."""
     if not run.is_open:
         draft.put(run)
-        draft.activities.put(replace(activity, late_outcome=result))
+        draft.activities.put(replace(activity, late_outcome=outcome))
         completed = activity.status is ActivityStatus.COMPLETED
         kind = Kind.TASK_COMPLETED if completed else Kind.TASK_FAILED
         draft.note(kind, run, about(activity))
         return
-    run = draft.put(offer(append_outcome(draft, run, activity, result), draft.now))
+    run = draft.put(offer(append_outcome(draft, run, activity, outcome), draft.now))
     draft.activities.put(replace(activity, outcome_seq=run.last_seq))
 
 
-def _closed(draft: Draft, activity: Activity) -> Activity:
+def closed(draft: Draft, activity: Activity) -> Activity:
+    """The activity without its claim."""
     return replace(activity, claim_token=None, claim_until=None, completed_at=draft.now)

@@ -13,7 +13,7 @@ def add_activity(draft: Draft, operation: AddActivity) -> Added:
         raise NotFound(f"not found: workflow {operation.id}")
     if not run.is_open:
         raise Conflict(f"workflow {operation.id} is {run.status}")
-    schedule_activity(draft, run, operation.activity)
+    schedule_activity(draft, run, operation.activity, added=True)
     activity = draft.activities.at(run.no, operation.activity.seq)
     assert activity is not None
     return Added(activity)

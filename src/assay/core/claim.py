@@ -19,13 +19,15 @@ from assay.model.time import micros
 
 EXPIRIES_BEFORE_BLOCKED = 3
 CLAIMERS_KEPT = 10
+KEPT_FOR = micros(1)  # so long a run that has news is left to the worker that keeps it alive
 EXPIRED_TEXT = (
     "the workflow task was claimed {} times in a row and never answered: "
     "does its handler end the worker?"
 )
 
 
-_decoder = msgspec.json.Decoder(list[str])
+# Workers whose claims expired unanswered, the latest last, and how far they had seen the history.
+_decoder = msgspec.json.Decoder(list[tuple[str, int]])
 
 
 def offer(run: Run, now: int) -> Run:
@@ -40,10 +42,28 @@ def offer_at_once(run: Run, now: int) -> Run:
     return replace(run, ready_at=now)
 
 
+def open_at(run: Run) -> int | None:
+    """From when on anybody may claim it: a run that a worker keeps alive is left to that a while."""
+    if run.ready_at is None or run.claim_until is not None or not run.is_open:
+        return None
+    return run.ready_at if run.kept_token is None else run.ready_at + KEPT_FOR
+
+
+def kept_at(run: Run) -> int | None:
+    """From when on the worker that keeps it alive may have its news."""
+    return run.ready_at if run.kept_token is not None and run.is_open else None
+
+
 def is_run_claimable(run: Run, now: int) -> bool:
-    """Open, with news whose time has come, and nobody holding it."""
-    ready_at = run.ready_at
-    return ready_at is not None and ready_at <= now and run.claim_until is None and run.is_open
+    """Open, with news whose time has come, and nobody holding or keeping it."""
+    at = open_at(run)
+    return at is not None and at <= now
+
+
+def is_kept_run_claimable(run: Run, now: int, worker_id: str) -> bool:
+    """Its news may go to this worker, which keeps it alive, perhaps under a claim still open."""
+    at = kept_at(run)
+    return at is not None and at <= now and run.claimed_by == worker_id
 
 
 def claim_run(draft: Draft, run: Run, worker_id: str, lease: int) -> Claim:
@@ -52,13 +72,16 @@ def claim_run(draft: Draft, run: Run, worker_id: str, lease: int) -> Claim:
     begins = run.status is not RunStatus.RUNNING
     if begins:
         draft.note(Kind.WORKFLOW_RUNNING, run)
-    token = draft.take_number()
+    # Whoever holds the claim on hears news under the same one.
+    goes_on = run.claim_until is not None and run.kept_token is not None
+    token = run.claim_token if goes_on and run.claim_token is not None else draft.take_number()
     draft.put(
         replace(
             run,
             status=RunStatus.RUNNING,
             updated_at=now if begins else run.updated_at,
-            expired_claimers=_expired_claimers(run),
+            expired_claimers=run.expired_claimers if goes_on else _expired_claimers(run),
+            kept_token=None,
             claim_token=token,
             claimed_by=worker_id,
             claim_until=now + lease,
@@ -72,7 +95,12 @@ def claim_run(draft: Draft, run: Run, worker_id: str, lease: int) -> Claim:
 
 def close_claim(run: Run) -> Run:
     """No claim is open any more."""
-    return replace(run, claim_token=None, claim_until=None, claimed_ready_at=None)
+    return replace(run, claim_token=None, claim_until=None, claimed_ready_at=None, kept_token=None)
+
+
+def keep_claim(run: Run, now: int, lease: int) -> Run:
+    """Its holder has more to send: the claim goes on, and hears what is new."""
+    return replace(run, kept_token=run.claim_token, claim_until=now + lease)
 
 
 def undo_run_claim(draft: Draft, run: Run) -> None:
@@ -104,7 +132,7 @@ def expire_run_claim(draft: Draft, run: Run) -> None:
         ready_at = now
     if blocked is not None:
         run = block(draft, run, blocked)
-    draft.put(replace(run, claim_until=None, attempt=failures, ready_at=ready_at))
+    draft.put(replace(run, claim_until=None, kept_token=None, attempt=failures, ready_at=ready_at))
 
 
 def block_run(draft: Draft, run: Run, why: str) -> None:
@@ -168,31 +196,35 @@ def attempt_deadline(activity: Activity, started_at: int, last_heartbeat: int | 
     return min(deadline, heard + micros(policy.heartbeat_timeout_secs))
 
 
-def may_answer_older_claim(run: Run) -> bool:
-    """The claimer held this run before, and that lease expired without an answer."""
+def older_claim_seq(run: Run) -> int | None:
+    """How far its claimer had seen the history when it held the run before and did not answer.
+
+    None if there is no such claim. A batch without a lease may be the answer to it.
+    """
     past = run.expired_claimers
-    return past is not None and run.claimed_by in _decoder.decode(past)
+    return None if past is None else dict(_decoder.decode(past)).get(run.claimed_by or "")
 
 
 def claimers_still_out(run: Run) -> str | None:
     """Those whose expired claims of this run are unanswered, once its claimer has answered."""
     if run.expired_claimers is None:
         return None
-    out = [name for name in _decoder.decode(run.expired_claimers) if name != run.claimed_by]
+    out = [each for each in _decoder.decode(run.expired_claimers) if each[0] != run.claimed_by]
     return msgspec.json.encode(out).decode() if out else None
 
 
 def _expired_claimers(run: Run) -> str | None:
     if run.claim_token is None or run.claimed_by is None:
         return run.expired_claimers
-    past = [] if run.expired_claimers is None else _decoder.decode(run.expired_claimers)
-    past = [*(name for name in past if name != run.claimed_by), run.claimed_by]
-    return msgspec.json.encode(past[-CLAIMERS_KEPT:]).decode()
+    past = {} if run.expired_claimers is None else dict(_decoder.decode(run.expired_claimers))
+    seen = past.pop(run.claimed_by, run.claim_seq)
+    out = [*past.items(), (run.claimed_by, seen)]
+    return msgspec.json.encode(out[-CLAIMERS_KEPT:]).decode()
 
 
 def was_cancelled_meanwhile(run: Run) -> bool:
     """Cancel was requested since the claim: its holder could not know."""
-    return run.cancel_seq is not None and run.cancel_seq > run.claim_seq
+    return run.last_cancel_seq is not None and run.last_cancel_seq > run.claim_seq
 
 
 def is_expiry(blocked: str) -> bool:

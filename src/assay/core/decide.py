@@ -6,7 +6,6 @@ from msgspec import Struct
 
 from assay.core.activity_outcome import (
     complete_activity,
-    fail_activity,
     heartbeat_activity,
     undo_activity_claim,
 )
@@ -17,12 +16,14 @@ from assay.core.continue_run import continue_run
 from assay.core.delete_run import delete_run
 from assay.core.draft import Draft
 from assay.core.due import due
+from assay.core.failed_attempt import fail_activity
 from assay.core.namespaces import create_namespace, delete_namespace
 from assay.core.open_run import start
 from assay.core.register_worker import register_worker
 from assay.core.report import (
     reject_commands,
     renew_leases,
+    report_mismatch,
     show_refusal,
     submit_commands,
     undo_workflow_claim,
@@ -61,6 +62,7 @@ from assay.model.operations import (
     RegisterWorker,
     RejectCommands,
     RenewLeases,
+    ReportMismatch,
     ResumeSchedule,
     Retry,
     Signal,
@@ -103,7 +105,7 @@ def _dispatch(draft: Draft, operation: Operation, rules: Rules) -> Outcome:  # n
         case CompleteActivity():
             return complete_activity(draft, operation)
         case SubmitCommands():
-            return submit_commands(draft, operation)
+            return submit_commands(draft, operation, rules.lease)
         case Start():
             return start(draft, operation, rules.version)
         case Signal():
@@ -132,6 +134,8 @@ def _dispatch(draft: Draft, operation: Operation, rules: Rules) -> Outcome:  # n
             return delete_run(draft, operation)
         case RejectCommands():
             return reject_commands(draft, operation)
+        case ReportMismatch():
+            return report_mismatch(draft, operation)
         case UndoWorkflowClaim():
             return undo_workflow_claim(draft, operation)
         case UndoActivityClaim():

@@ -15,6 +15,7 @@ from assay.core.projections import attribute_changes, count_changes
 from assay.core.schedule_layer import ScheduleLayer
 from assay.core.view import View
 from assay.model.activity import Activity
+from assay.model.attempt import Attempt, Forgotten
 from assay.model.decision import Change, Decision, NamespaceChange, SignalRequest, Voided
 from assay.model.events import CHILD_OUTCOMES, Event, EventType
 from assay.model.frame import Details
@@ -63,6 +64,8 @@ class Draft:
         self.notes: list[Note] = []
         self.snapshots: dict[int, Snapshot] = {}
         self.requests: dict[tuple[int, str], SignalRequest] = {}
+        self.attempts: dict[tuple[int, int], Attempt] = {}
+        self.forgotten: dict[int, Forgotten] = {}
         self.namespaces: dict[str, NamespaceChange] = {}
         self.purged: dict[int, None] = {}
         # Inputs of activities scheduled in this batch: handing one over need not read it back.
@@ -96,14 +99,17 @@ class Draft:
             return None
         return self.runs.get(run.no, run)
 
-    def unasked_children(self, run_no: int) -> tuple[list[Run], bool]:
-        """Children that have not ended and were not asked to, oldest first; and whether all."""
+    def unasked_children(self, run_no: int, asker: int) -> tuple[list[Run], bool]:
+        """Open children that the asker's cancel request has not reached; whether these are all."""
         nos, whole = self._children.get(run_no, []), True
         if run_no not in self._born:
+            stored = self.view.run(run_no)
+            if stored is not None and stored.cascade is not None and stored.asked_by != asker:
+                return [], False  # what could be read now are those another request has not reached
             before = self.view.open_children(run_no)
             nos, whole = [*before.nos, *nos], before.whole
         found = [self.run(no) for no in nos]
-        unasked = (run for run in found if run is not None and run.cancel_seq is None)
+        unasked = (run for run in found if run is not None and run.asked_by != asker)
         return [run for run in unasked if run.is_open], whole
 
     def result_of(self, run: Run) -> str | None:
@@ -188,6 +194,15 @@ class Draft:
         """A run goes, and all that belongs to it."""
         write(self._journal, self.purged, run.no, None)
 
+    def keep_attempt(self, attempt: Attempt) -> None:
+        """An attempt failed."""
+        write(self._journal, self.attempts, (attempt.activity_no, attempt.attempt), attempt)
+
+    def forget_attempts(self, activity: Activity) -> None:
+        """An activity goes or starts anew: its failed attempts are not kept any longer."""
+        gone = Forgotten(activity.run_no, activity.no)
+        write(self._journal, self.forgotten, activity.no, gone)
+
     def note(self, kind: Kind, run: Run, details: Details = NOTHING) -> None:
         """Tell the stream what no event tells."""
         self.notes.append(Note(kind, run.no, len(self.events), details))
@@ -238,6 +253,8 @@ class Draft:
             timers=self.timers.changes(),
             events=tuple(self.events),
             voided=tuple(self.voided),
+            attempts=tuple(self.attempts.values()),
+            forgotten=tuple(self.forgotten.values()),
             workers=tuple(self.workers),
             schedules=self.schedules.changes(),
             snapshots=tuple(self.snapshots.values()),

@@ -2,12 +2,12 @@
 
 from typing import assert_never
 
-from assay.core.activity_outcome import expire_attempt
 from assay.core.cancel import continue_cascade
 from assay.core.claim import expire_run_claim
 from assay.core.close_run import close_run
 from assay.core.commands.timer import fire_timer
 from assay.core.draft import Draft
+from assay.core.failed_attempt import expire_attempt
 from assay.core.fire_schedule import fire_schedule
 from assay.core.payload import payload
 from assay.model.activity import Activity

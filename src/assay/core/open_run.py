@@ -31,13 +31,15 @@ class Opening(Struct, frozen=True, gc=False):
 
 
 def start(draft: Draft, operation: Start, version: str) -> Started:
-    """A client asks for a new run."""
-    if not draft.namespace(operation.namespace):
-        raise NotFound(f"not found: namespace {operation.namespace}")
+    """A client asks for a new run, or for one that is there: though its namespace may be gone."""
     workflow_id = operation.id
     taken = None if workflow_id is None else draft.run_by_id(workflow_id)
+    if taken is not None and _will_do(operation, taken):
+        return Started(taken, existing=True)
+    if not draft.namespace(operation.namespace):
+        raise NotFound(f"not found: namespace {operation.namespace}")
     if taken is not None:
-        return Started(_existing(operation, taken), existing=True)
+        raise Conflict(f"workflow id {taken.id} is in use")
     no = draft.take_number()
     if workflow_id is None:
         workflow_id = generated_workflow_id(operation.type, no, draft.now)
@@ -82,9 +84,7 @@ def open_run(draft: Draft, no: int, opening: Opening) -> Run:
     return draft.open(draft.append(run, EventType.WORKFLOW_STARTED, opening.input))
 
 
-def _existing(operation: Start, taken: Run) -> Run:
-    """The run that has the id already, where that is what the caller asked for."""
+def _will_do(operation: Start, taken: Run) -> bool:
+    """Whether the run that has the id already is what the caller asked for."""
     like = taken.namespace == operation.namespace and taken.type == operation.type
-    if operation.use_existing and like:
-        return taken
-    raise Conflict(f"workflow id {taken.id} is in use")
+    return operation.use_existing and like

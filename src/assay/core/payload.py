@@ -10,6 +10,11 @@ def raw(text: str | None) -> msgspec.Raw | None:
     return None if text is None else msgspec.Raw(text.encode())
 
 
+def failure_of(text: str | None) -> dict[str, msgspec.Raw]:
+    """The field of a payload that says more of an error, where there is more to say."""
+    return {} if text is None else {"failure": msgspec.Raw(text.encode())}
+
+
 def payload(**fields: object) -> str:
     """A payload object with these fields, in this order."""
     return _encode(fields).decode()

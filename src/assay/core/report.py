@@ -6,15 +6,16 @@ from msgspec.structs import replace
 
 from assay.core.claim import (
     block,
+    block_run,
     claimers_still_out,
     close_claim,
-    may_answer_older_claim,
+    keep_claim,
     offer,
+    older_claim_seq,
     renew_run_claim,
     undo_run_claim,
-    was_cancelled_meanwhile,
 )
-from assay.core.commands import NOT_AFTER_CANCEL, apply_command, batch_of, first_look
+from assay.core.commands import apply_command, batch_of, first_look, is_overtaken
 from assay.core.draft import Draft
 from assay.core.view import look_at_all
 from assay.errors import BadValue, Conflict, NotFound
@@ -24,26 +25,28 @@ from assay.model.operations import (
     Done,
     RejectCommands,
     RenewLeases,
+    ReportMismatch,
     SubmitCommands,
     UndoWorkflowClaim,
 )
 from assay.model.run import Run
 
 
-def submit_commands(draft: Draft, operation: SubmitCommands) -> Done:
-    """Apply a batch in order, then release the claim: all of it, or nothing."""
+def submit_commands(draft: Draft, operation: SubmitCommands, lease: int) -> Done:
+    """Apply a batch in order, then release the claim (if it is not held on): all, or nothing."""
     run = held_run(draft, operation.id, operation.worker_id, operation.lease)
-    may_have_missed = operation.lease is None and may_answer_older_claim(run)
-    stale = was_cancelled_meanwhile(run)
+    older = older_claim_seq(run) if operation.lease is None else None
     # The mark of an expired lease is not news: this batch answers all there was to answer. But a
     # waking for an attempt at a step leaves the same mark, and no event.
     had_news = run.claim_until is not None or run.last_seq > run.claim_seq or run.top_step > 0
     marked = run.ready_at is not None and had_news
     run = replace(run, ready_at=min(run.ready_at or 0, draft.now) if marked else None)
     look_at_all(read for command in operation.commands if (read := first_look(draft, run, command)))
-    batch = batch_of(run, operation.commands)
-    for index, command in enumerate(operation.commands):
-        if stale and isinstance(command, NOT_AFTER_CANCEL):
+    seen = run.claim_seq if older is None else older
+    batch = batch_of(run, operation.commands, seen if operation.seen is None else operation.seen)
+    places = operation.places or range(len(operation.commands))
+    for index, command in zip(places, operation.commands, strict=True):
+        if is_overtaken(run, command, batch):
             continue
         try:
             run = apply_command(draft, run, command, batch)
@@ -51,10 +54,22 @@ def submit_commands(draft: Draft, operation: SubmitCommands) -> Done:
             raise BadValue(f"command {index}: {refusal}") from None
         if not run.is_open:
             return DONE
-    released = replace(
-        close_claim(run), attempt=0, blocked=None, expired_claimers=claimers_still_out(run)
-    )
-    draft.put(offer(released, draft.now) if may_have_missed else released)
+    run = replace(run, attempt=0, blocked=None, expired_claimers=claimers_still_out(run))
+    if operation.holds:  # it is there, and not done: also if its lease has run out meanwhile
+        draft.put(keep_claim(run, draft.now, lease))
+        return DONE
+    token = run.claim_token if operation.keeps and run.claim_until is not None else None
+    released = replace(close_claim(run), kept_token=token)
+    # News that its holder was given under the claim, and had not seen, call for another task.
+    is_behind = operation.seen is not None and operation.seen < run.claim_seq
+    draft.put(offer(released, draft.now) if is_behind or older is not None else released)
+    return DONE
+
+
+def report_mismatch(draft: Draft, operation: ReportMismatch) -> Done:
+    """The claim closes, the run shows why, and corrected code heals it."""
+    run = held_run(draft, operation.id, operation.worker_id, operation.lease)
+    block_run(draft, run, operation.error)
     return DONE
 
 

@@ -76,6 +76,8 @@ def retry(draft: Draft, operation: Retry) -> Retried:
         ),
     )
     draft.voided.append(Voided(run.no, tuple(sorted(voided)), run.last_seq))
+    for row in (target, *later):
+        draft.forget_attempts(row)
     for row in later:
         draft.activities.drop(row)
     activity = draft.activities.put(_anew(target, run.last_seq, draft.now))

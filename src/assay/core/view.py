@@ -78,7 +78,10 @@ def look_at_all(reads: Iterable[Callable[[], object]]) -> None:
 
 
 class OpenChildren(Struct, frozen=True, gc=False):
-    """Children of a run that have not ended and were not asked to; `whole`: these are all."""
+    """Children of a run that have not ended; `whole`: these are all.
+
+    While its cancel request is on its way down: only those that the request has not reached.
+    """
 
     nos: tuple[int, ...]
     whole: bool
@@ -128,7 +131,7 @@ class View(Protocol):
         """The run of that id, None if the id is free."""
 
     def open_children(self, run_no: int) -> OpenChildren:
-        """Children that have not ended and were not asked to, or the first of many."""
+        """Children that have not ended, or the first of many."""
 
     def payload(self, run_no: int, seq: int) -> str | None:
         """What an event of a run holds."""

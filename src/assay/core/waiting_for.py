@@ -11,15 +11,9 @@ from typing import TypeVar
 import msgspec
 from msgspec.structs import replace
 
-from assay.core.backoff import (
-    EXPIRED_LONGEST_SECS,
-    REFUSED_LONGEST_SECS,
-    blocked_delay,
-    retry_delay,
-)
+from assay.core.backoff import EXPIRED_LONGEST_SECS, REFUSED_LONGEST_SECS, blocked_delay
 from assay.core.claim import EXPIRIES_BEFORE_BLOCKED, is_expiry
 from assay.core.waits import Wait, waits_of
-from assay.model.retry import RetryPolicy
 from assay.model.run import Run
 from assay.model.situation import (
     AwaitedActivity,
@@ -113,17 +107,9 @@ def _of_activity(activity: AwaitedActivity, situation: Situation, now: int) -> R
     if until is None:
         note = f"waits for a worker{where}, {attempt}"
         return Reason(kind, activity.name, activity.scheduled_at, None, note)
-    since = max(situation.run.created_at, until - _delay_before(activity))
+    since = now if activity.failed_at is None else activity.failed_at
     note = f"failed, {attempt} comes then{where}"
-    return Reason(ReasonKind.RETRY, activity.name, min(now, since), until, note)
-
-
-def _delay_before(activity: AwaitedActivity) -> int:
-    policy = RetryPolicy(
-        initial_interval_secs=activity.initial_interval_secs,
-        backoff_coefficient=activity.backoff_coefficient,
-    )
-    return retry_delay(policy, activity.attempt - 1)
+    return Reason(ReasonKind.RETRY, activity.name, since, until, note)
 
 
 def _of_timer(timer: AwaitedTimer, waits: Iterable[Wait]) -> Reason:

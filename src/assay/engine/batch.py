@@ -9,6 +9,7 @@ from assay.core.claim import (
     claim_activity,
     claim_run,
     is_activity_claimable,
+    is_kept_run_claimable,
     is_run_claimable,
 )
 from assay.core.decide import decide
@@ -20,7 +21,7 @@ from assay.engine.at_hand import AtHand
 from assay.engine.limits import PASSES_PER_BATCH, RETRY_DUE_AFTER, SWEEP_EVERY, WINDOW_TASKS
 from assay.engine.parts import Parts
 from assay.engine.requests import LoadStep, Request
-from assay.engine.wants import Grant, Want
+from assay.engine.wants import Grant, Since, Want
 from assay.errors import AssayError, Refusal
 from assay.model.activity import Activity
 from assay.model.decision import Decision
@@ -126,15 +127,58 @@ class BatchInHand:
         self._unserved.update(wants.unserved)
         wants.unserved.clear()
         self._arrivals = wants.arrivals
+        for want in wants.keepers_of(self._unserved):
+            self._serve_keeper(draft, want, missing)
         looks = [look for look in self._unserved if self._serve(draft, look, missing)]
         if len(wants):
             self._offer_changed(draft, missing)
         return looks
 
+    def _serve_keeper(self, draft: Draft, want: Want, missing: dict[Key, None]) -> None:
+        """News of the runs that a worker keeps alive: those it holds on, others as it has room."""
+        kept = self._parts.index.kept
+        for no, at in list(kept.held_by(want.worker_id).items()):
+            if at <= self.now:
+                self._try_kept(draft, want, no, missing)
+        asked = len(missing)
+        for no, at in list(kept.of(want.worker_id).items()) if want.room > 0 else ():
+            if want.room <= len(missing) - asked:
+                break  # rows for as many are on their way
+            if at <= self.now:
+                self._try_kept(draft, want, no, missing)
+
+    def _try_kept(self, draft: Draft, want: Want, no: int, missing: dict[Key, None]) -> None:
+        mark = draft.mark()
+        try:
+            run = draft.run(no)
+            if run is None or not is_kept_run_claimable(run, self.now, want.worker_id):
+                if no not in draft.runs:
+                    self._doubt_kept(no, missing)
+                return
+            held_on = run.claim_until is not None
+            if want.room > 0 or held_on:
+                grant = self._claimed_run(draft, want, run)
+                grant.spends = not held_on
+                self._parts.wants.grant_to(want, spends=grant.spends)
+                self.grants.append((want, grant))
+        except Missing as gap:
+            draft.roll_back(mark)
+            missing.update(dict.fromkeys(gap.keys))
+
+    def _doubt_kept(self, no: int, missing: dict[Key, None]) -> None:
+        """The rows decide; if they have, another instance has moved it, and it is forgotten."""
+        if self._parts.exclusive or no in self._view.fresh:
+            self._parts.index.kept.note(no, None, None)
+        else:
+            self._doubt(no, missing)
+
     def _serve(self, draft: Draft, look: Look, missing: dict[Key, None]) -> bool:
         """From the window to the waiting. True: the window does not know enough."""
         parts, asked = self._parts, len(missing)
         window = parts.index.windows.of(look)
+        if parts.wants.first(look) is None:
+            # A worker without room may still be waited for: by a run whose claim it holds.
+            return parts.wants.is_wanted(look) and self._is_outdated(look)
         while parts.wants.first(look) is not None:
             if len(missing) - asked >= parts.wants.count(look):
                 return False  # rows for all of them are on their way
@@ -146,14 +190,22 @@ class BatchInHand:
             self._try(draft, look, no, missing)
         return False
 
+    def _is_outdated(self, look: Look) -> bool:
+        """What was kept before this engine, or has news by others, is found with what is ready."""
+        window = self._parts.index.windows.of(look)
+        outdated = 0 if self._parts.exclusive else self.now - SWEEP_EVERY
+        return look not in self._looked and window.looked_at <= outdated
+
     def _knows_all(self, look: Look) -> bool:
-        """A window that holds only tasks of later holds the earliest: none is ready now."""
+        """Whether the window can say that nothing is ready now."""
         window = self._parts.index.windows.of(look)
         if look in self._looked:
             return True
-        if not self._parts.exclusive and window.looked_at <= self.now - SWEEP_EVERY:
-            return False
-        return window.whole or window.next_at() is not None
+        if not self._parts.exclusive and (
+            window.looked_at <= self.now - SWEEP_EVERY or self._parts.wants.has_unheld(look)
+        ):
+            return False  # whoever is told that there is nothing is told so by the rows
+        return window.knows(self.now)
 
     def _try(self, draft: Draft, look: Look, no: int, missing: dict[Key, None]) -> None:
         mark = draft.mark()
@@ -177,7 +229,10 @@ class BatchInHand:
     def _offer_changed(self, draft: Draft, missing: dict[Key, None]) -> None:
         """Tasks that this very batch made ready: claimed in the same commit."""
         for run in list(draft.runs.values()):
-            if is_run_claimable(run, self.now):
+            keeper = None if run.keeper is None else self._parts.wants.keepers.get(run.keeper)
+            if keeper is not None and is_kept_run_claimable(run, self.now, keeper.worker_id):
+                self._try_kept(draft, keeper, run.no, missing)
+            elif is_run_claimable(run, self.now):
                 look = self._look_for(TaskKind.WORKFLOW, run)
                 if look is not None:
                     self._try(draft, look, run.no, missing)
@@ -198,11 +253,19 @@ class BatchInHand:
         return anyone.look if anyone.order < bound.order else bound.look
 
     def _grant_run(self, draft: Draft, look: Look, run: Run) -> None:
-        worker = self._parts.wants.first(look)
-        if worker is None:
+        want = self._parts.wants.first(look)
+        if want is None:
             return
-        claim = claim_run(draft, run, worker.worker_id, self._parts.rules.lease)
-        self.grants.append((self._parts.wants.grant(look), Grant(claim, draft.runs[run.no])))
+        # Claimed first: a claim that lacks a number leaves everybody waiting where they are.
+        grant = self._claimed_run(draft, want, run)
+        self.grants.append((self._parts.wants.grant(look), grant))
+
+    def _claimed_run(self, draft: Draft, want: Want, run: Run) -> Grant:
+        claim = claim_run(draft, run, want.worker_id, self._parts.rules.lease)
+        grant = Grant(claim, draft.runs[run.no])
+        if want.several and run.keeper == want.worker_id and run.kept_token is not None:
+            grant.since = Since(run.claim_seq, run.kept_token)
+        return grant
 
     def _grant_activity(self, draft: Draft, look: Look, activity: Activity) -> None:
         worker = self._parts.wants.first(look)
@@ -218,9 +281,9 @@ class BatchInHand:
         """Deciding starts anew: what was taken from windows and wants goes back."""
         windows = self._parts.index.windows
         for look, no, ready_at in self._taken:
-            windows.of(look).add(no, ready_at)
+            windows.of(look).put_back(no, ready_at)
         self._taken.clear()
-        self._parts.wants.put_back([want for want, _ in self.grants])
+        self._parts.wants.put_back([(want, grant.spends) for want, grant in self.grants])
         self.grants.clear()
 
     # -- ending ----------------------------------------------------------------------------------
@@ -229,13 +292,13 @@ class BatchInHand:
         """Everybody gets what was decided; polls that are not held and got nothing leave."""
         for request, outcomes in zip(self._requests, self._outcomes, strict=True):
             request.answer(outcomes)
-        wants = self._parts.wants
+        wants, taken = self._parts.wants, {look for look, _, _ in self._taken}
         for look in self._unserved:
             for want in wants.unheld(look, self._arrivals):
                 wants.withdraw(want)
                 want.answer(None)
             window = self._parts.index.windows.of(look)
-            if wants.count(look) and not window.whole and window.next_at() is None:
+            if wants.count(look) and look in taken and not window.knows(self.now):
                 wants.unserved[look] = None
 
     def rearm(self) -> None:
@@ -286,7 +349,7 @@ class BatchInHand:
     def let_go(self) -> None:
         """The engine stops: who was to get a task and does not is not to wait on."""
         for want, _ in self.grants:
-            want.expired = True
+            want.expired = not want.several
 
     def put_back_deadlines(self) -> None:
         """What was due still is."""

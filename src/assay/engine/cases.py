@@ -37,8 +37,9 @@ class Cases:
         self.timers: dict[int, Timer] = {}
 
     def keep(self, run: Run, activities: Iterable[Activity], timers: Iterable[Timer]) -> None:
-        """A case as it was loaded; it replaces whatever was known."""
+        """A case as it was loaded; it replaces what was known, of another run of that id too."""
         self.forget(run.no)
+        self.forget(self.no_of_id.get(run.id, run.no))
         case = Case(run)
         self.by_no[run.no] = case
         self.no_of_id[run.id] = run.no
@@ -72,6 +73,7 @@ class Cases:
             if case is not None:
                 case.run = run
             elif run_change.before is None:
+                self.forget(self.no_of_id.get(run.id, run.no))
                 self.by_no[run.no] = Case(run)
                 self.no_of_id[run.id] = run.no
         for activity_change in decision.activities:

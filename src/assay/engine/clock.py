@@ -1,9 +1,12 @@
-"""The one place that reads the clock. It never steps back, over restarts too."""
+"""The one place that reads the clock and lets time pass. It never steps back, over restarts too."""
 
+import asyncio
 import logging
 import time
 from collections.abc import Callable
+from typing import Protocol
 
+from assay.engine.limits import HORIZON
 from assay.model.time import MICROS
 
 Clock = Callable[[], int]
@@ -18,6 +21,35 @@ def wall_clock() -> int:
 def running_clock() -> int:
     """Microseconds since some moment; nobody sets this clock."""
     return time.monotonic_ns() // 1000
+
+
+class Pace(Protocol):
+    """How an engine lets time go by while it has nothing to do.
+
+    Deadlines within the `horizon` are kept in memory; those beyond are left to the sweep.
+    """
+
+    horizon: int
+
+    async def rest(self, news: asyncio.Event, until: int | None, clock: Clock) -> None:
+        """Until something has come in, or the clock shows that moment."""
+
+
+class Passing:
+    """Time goes by as it does."""
+
+    horizon = HORIZON
+
+    async def rest(self, news: asyncio.Event, until: int | None, clock: Clock) -> None:
+        """Until something has come in, or the clock shows that moment."""
+        delay = None if until is None else max(0.0, (until - clock()) / MICROS)
+        if delay == 0.0:
+            return
+        try:
+            async with asyncio.timeout(delay):
+                await news.wait()
+        except TimeoutError:
+            pass
 
 
 class SteadyClock:

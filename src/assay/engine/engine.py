@@ -7,7 +7,7 @@ the simulator with faults.
 """
 
 from collections import deque
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from assay.core.decide import Rules
 from assay.engine.batch import BatchInHand, Verdict
@@ -24,6 +24,7 @@ from assay.engine.requests import CommitStep, LoadStep, Request, SettleStep, Ste
 from assay.engine.wants import Grant, Want, WantState
 from assay.errors import AssayError, EngineStopped, StoreFault, StoreUnavailable
 from assay.model.decision import Decision
+from assay.model.events import Event
 from assay.model.operations import (
     DeleteRun,
     Due,
@@ -33,8 +34,10 @@ from assay.model.operations import (
     UndoActivityClaim,
     UndoWorkflowClaim,
 )
+from assay.model.run import Run
 from assay.model.task import Claim, TaskKind
 from assay.store.port import (
+    Awaiting,
     Batch,
     CommitOutcome,
     Committed,
@@ -64,6 +67,9 @@ class Engine:
         self.out_of_breath = False
         self.committed_looks: dict[Look, None] = {}
         self.committed_ends: list[int] = []
+        # Whom the commit that ends a run is to tell at once, with its result.
+        self.watched: dict[int, list[Callable[[Run | None, str | None], None]]] = {}
+        self._news_of_ends: list[int] = []
         self._intake: deque[Request] = deque()
         self._now = 0
         self._hand: BatchInHand | None = None
@@ -90,13 +96,22 @@ class Engine:
         undo = UndoWorkflowClaim if claim.kind is TaskKind.WORKFLOW else UndoActivityClaim
         self._intake.append(Request((undo(claim.no, claim.token),), lambda _: None))
 
+    def want_several(self, want: Want, room: int) -> None:
+        """A worker is there and takes so many tasks."""
+        self.wants.retire(want)
+        want.room = room - want.in_hand
+        self.wants.add(want)
+
     def stop(self) -> None:
         """No new work: held polls are answered empty, what has come in is finished."""
         self.stopped = True
         if self._hand is not None:
             self._hand.let_go()
         for want in self.wants.all():
-            self.wants.withdraw(want)
+            if want.several:
+                self.wants.retire(want)
+            else:
+                self.wants.withdraw(want)
             want.answer(None)
 
     def advance(self, now: int) -> int:
@@ -116,6 +131,9 @@ class Engine:
         now = self.advance(now)
         if self._hand is not None:
             return None
+        if self._news_of_ends:
+            self.index.have_ended(self._news_of_ends, now)
+            self._news_of_ends = []
         looks = self.wants.looks()
         self.index.windows.shrink(looks)
         self._wake_delayed(looks, now)
@@ -181,9 +199,20 @@ class Engine:
         self.amnesia = True
         self.out_of_breath = True
 
-    def recover(self, deadlines: Iterable[Deadline]) -> None:
-        """What has to be known without anybody asking: when rows are due."""
+    def recover(self, deadlines: Iterable[Deadline], starts: Iterable[Awaiting] = ()) -> None:
+        """What has to be known without anybody asking: when rows are due, and what waits."""
         self.index.load_deadlines(deadlines)
+        for found in starts:
+            self.index.starts.note(found)
+
+    def have_ended(self, nos: Sequence[int]) -> bool:
+        """Runs ended on another instance; whether that may mean something to be done here.
+
+        A batch in hand may be about to put a start off until such an end.
+        """
+        if self.is_busy or self.index.starts:
+            self._news_of_ends += nos
+        return bool(self._news_of_ends)
 
     def hint(self, looks: Iterable[Look] | None) -> None:
         """Another instance made tasks ready on these queues (None: it may have, on any)."""
@@ -195,7 +224,7 @@ class Engine:
         for look in looks:
             if look in by_look:
                 by_look[look].doubt()
-            if self.wants.count(look):
+            if self.wants.is_wanted(look):
                 self.wants.unserved[look] = None
 
     def next_wake(self) -> int | None:
@@ -231,8 +260,10 @@ class Engine:
         self._hand = None
         try:
             hand.rearm()
-            self.committed_ends += _ended(hand.decision)
+            ended = _ended(hand.decision)
+            self.committed_ends += ended
             self.committed_looks.update(dict.fromkeys(self.index.absorb(hand.decision)))
+            self.have_ended(ended)
         except Exception:
             self.forget_all()
             raise
@@ -240,15 +271,37 @@ class Engine:
             # It is committed, whatever memory makes of it: everybody hears so.
             hand.tidy()
             hand.answer()
-            for want, grant in hand.grants:
-                self._deliver(want, grant)
+            if hand.grants:
+                self._deliver(hand)
+            if self.watched:
+                self._tell_ends(hand.decision)
 
-    def _deliver(self, want: Want, grant: Grant) -> None:
-        want.state = WantState.ANSWERED
-        if want.gone:
-            self.undo(grant.claim)
-        else:
-            want.answer(grant)
+    def _tell_ends(self, decision: Decision) -> None:
+        """Runs that somebody watches have ended, or are gone."""
+        for change in decision.runs:
+            row = change.after or change.before
+            if row is None or row.no not in self.watched:
+                continue
+            if change.after is not None and row.is_open:
+                continue
+            result = next((e.payload for e in decision.events if _is_result(e, row)), None)
+            gone = row.no in decision.purged or change.after is None
+            for tell in self.watched.pop(row.no):
+                tell(None if gone else row, result)
+
+    def _deliver(self, hand: BatchInHand) -> None:
+        told = _events_by_run(hand.decision) if any(want.several for want, _ in hand.grants) else {}
+        for want, grant in hand.grants:
+            if want.several:
+                want.in_hand -= grant.spends
+                grant.events = _unseen(grant, told)
+                want.answer(grant)
+                continue
+            want.state = WantState.ANSWERED
+            if want.gone:
+                self.undo(grant.claim)
+            else:
+                want.answer(grant)
 
     def _after_conflict(self, hand: BatchInHand) -> Step | None:
         self.index.forget(hand.decision)
@@ -319,6 +372,29 @@ def _ended(decision: Decision) -> list[int]:
     rows = [change.after or change.before for change in decision.runs]
     gone = set(decision.purged)
     return [run.no for run in rows if run is not None and (not run.is_open or run.no in gone)]
+
+
+def _events_by_run(decision: Decision) -> dict[int, list[Event]]:
+    by_run: dict[int, list[Event]] = {}
+    for event in decision.events:
+        by_run.setdefault(event.run_no, []).append(event)
+    return by_run
+
+
+def _unseen(grant: Grant, told: dict[int, list[Event]]) -> list[Event] | None:
+    """What the worker has not seen of a run, if this very batch holds all of it."""
+    run = grant.row
+    if not isinstance(run, Run):
+        return None
+    seen = 0 if grant.since is None else grant.since.seq
+    events = told.get(run.no, [])
+    if len(events) > run.last_seq - seen:
+        events = events[seen - run.last_seq :]
+    return events if len(events) == run.last_seq - seen else None
+
+
+def _is_result(event: Event, run: Run) -> bool:
+    return event.run_no == run.no and event.seq == run.result_seq
 
 
 def _weight(operation: Operation) -> int:

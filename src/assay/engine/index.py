@@ -1,16 +1,20 @@
 """All that is remembered of the store. It changes only in `absorb`, after a commit, and by loading.
 
-Cases (open runs at hand), windows (ready tasks) and deadlines are hints that could be rebuilt from
-rows at any moment; the simulator rebuilds and compares them (tests/faults/test_simulation.py).
+Cases (open runs at hand), windows (ready tasks), kept runs, deadlines and waiting starts are hints
+that could be rebuilt from rows at any moment; the simulator does so and compares
+(tests/faults/test_simulation.py).
 """
 
 from collections.abc import Iterable
 
+from assay.core.claim import kept_at, open_at
 from assay.core.due import activity_due_at, run_due_at, timer_due_at
 from assay.core.fire_schedule import schedule_due_at
 from assay.engine.cases import Cases
 from assay.engine.deadlines import Deadlines
+from assay.engine.kept import Kept
 from assay.engine.limits import HORIZON
+from assay.engine.starts import Starts
 from assay.engine.windows import Windows
 from assay.model.activity import Activity
 from assay.model.decision import Decision
@@ -22,12 +26,15 @@ from assay.store.port import Deadline, Look, Ready
 
 
 class Index:
-    """Cases, windows and deadlines of one instance."""
+    """Cases, windows, kept runs, deadlines and waiting starts of one instance."""
 
     def __init__(self) -> None:
         self.cases = Cases()
         self.windows = Windows()
+        self.kept = Kept()
         self.deadlines = Deadlines()
+        self.starts = Starts()
+        self.horizon = HORIZON
 
     def absorb(self, decision: Decision) -> list[Look]:
         """A batch is committed: memory follows. Returns the queues that got ready tasks."""
@@ -36,9 +43,9 @@ class Index:
         for run_change in decision.runs:
             run = run_change.after
             if run is not None:
-                at = _near(run_due_at(run), decision.at) or run.claim_until
+                at = self._near(run_due_at(run), decision.at) or run.claim_until
                 self.deadlines.set(DueKind.RUN, run.no, at)
-                self._note(ready, TaskKind.WORKFLOW, run, run_ready_at(run))
+                self._note_run(ready, run)
         for activity_change in decision.activities:
             activity = activity_change.after
             if activity is not None:
@@ -53,13 +60,14 @@ class Index:
             row = timer or timer_change.before
             at = None if timer is None else timer_due_at(timer)
             if row is not None:
-                self.deadlines.set(DueKind.TIMER, row.no, _near(at, decision.at))
+                self.deadlines.set(DueKind.TIMER, row.no, self._near(at, decision.at))
         for schedule_change in decision.schedules:
             schedule = schedule_change.after
             planned = schedule or schedule_change.before
             at = None if schedule is None else schedule_due_at(schedule)
             if planned is not None:
-                self.deadlines.set(DueKind.SCHEDULE, planned.no, _near(at, decision.at))
+                self.deadlines.set(DueKind.SCHEDULE, planned.no, self._near(at, decision.at))
+                self.starts.absorb(planned.no, schedule)
         return list(ready)
 
     def forget(self, decision: Decision) -> None:
@@ -77,10 +85,20 @@ class Index:
         """The connection was lost: everything is unknown."""
         self.cases.clear()
         self.windows.clear()
+        self.kept.forget()
         self.deadlines.clear()
+        self.starts.clear()
+
+    def have_ended(self, nos: Iterable[int], now: int) -> None:
+        """Of these runs everybody is told: starts that waited for one are due."""
+        for no in self.starts.release(nos):
+            self.deadlines.set(DueKind.SCHEDULE, no, now)
 
     def load_ready(self, look: Look, found: list[Ready], limit: int, now: int) -> None:
         """What the store holds of a queue's ready tasks."""
+        for task in found:
+            if task.keeper is not None:
+                self.kept.note(task.no, task.keeper, task.ready_at, held=task.held)
         self.windows.of(look).load(found, limit, now)
 
     def load_deadlines(self, found: Iterable[Deadline]) -> None:
@@ -91,6 +109,19 @@ class Index:
             earliest[row] = min(deadline.at, earliest.get(row, deadline.at))
         for (kind, no), at in earliest.items():
             self.deadlines.set(kind, no, at)
+
+    def _near(self, at: int | None, now: int) -> int | None:
+        """What is far away is left to the sweep, so that what is parked costs no memory."""
+        return at if at is not None and at <= now + self.horizon else None
+
+    def _note_run(self, ready: dict[Look, None], run: Run) -> None:
+        """Whoever may have it, and from when on; another instance may have its keeper."""
+        at = kept_at(run)
+        self.kept.note(run.no, run.keeper, at, held=run.claim_until is not None)
+        if at is not None:
+            for namespace in (None, run.namespace):
+                ready[Look(TaskKind.WORKFLOW, namespace, run.queue)] = None
+        self._note(ready, TaskKind.WORKFLOW, run, open_at(run))
 
     def _note(
         self, ready: dict[Look, None], kind: TaskKind, row: Run | Activity, ready_at: int | None
@@ -106,16 +137,6 @@ class Index:
             ready[look] = None
             if window is not None:
                 window.add(row.no, ready_at)
-
-
-def _near(at: int | None, now: int) -> int | None:
-    """What is far away is left to the sweep, so that what is parked costs no memory."""
-    return at if at is not None and at <= now + HORIZON else None
-
-
-def run_ready_at(run: Run) -> int | None:
-    """From when on a run's workflow task can be claimed."""
-    return run.ready_at if run.claim_until is None and run.is_open else None
 
 
 def activity_ready_at(activity: Activity) -> int | None:

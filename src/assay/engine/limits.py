@@ -38,8 +38,9 @@ PASSES_PER_BATCH = 200
 # A deadline whose batch failed is tried again so much later: the database may need the time.
 RETRY_DUE_AFTER = MICROS // 2
 
-# A database that has just failed is left alone so long, whoever is waiting.
+# A database that has just failed is left alone so long, whoever waits; each time twice as long.
 BREATH = MICROS // 20
+BREATH_LONGEST = 1 * MICROS
 
 # Queues remembered at once; beyond that only those stay that somebody waits on.
 WINDOWS_KEPT = 10_000
@@ -54,11 +55,13 @@ SETTLE_SECS = 10.0
 STREAM_KEPT = 3 * 24 * 3600 * MICROS
 STREAM_MOST = 10_000_000
 
-# How often the stream is pruned; how long commits have the store to themselves in between the steps
-# of a pass; and when a pass that failed is tried again.
+# How often the stream is pruned, and how long commits have the store to themselves in between the
+# steps of a pass.
 PRUNE_EVERY = 3600 * MICROS
 PRUNE_PAUSE_SECS = 0.01
-PRUNE_RETRY = 60 * MICROS
+
+# When the pass of a chore that failed is tried again.
+CHORE_RETRY = 60 * MICROS
 
 # Frames kept in memory for all who listen to the stream: who is further behind is too slow. At
 # about 1 KB each, written and unwritten, these are 10 MB.
@@ -79,11 +82,17 @@ STREAM_PACE_SECS = 0.01
 # A stream that could not be read is tried again so much later.
 STREAM_RETRY_SECS = 1.0
 
+# How long a session nobody comes back to is kept: long enough for a connection that was lost.
+SESSION_KEPT_SECS = 15.0
+
 # A worker that was silent for so long leaves lists and counts (contract §10.3).
 WORKER_SILENT_AFTER = 90 * MICROS
 
 # How long a silent worker's id stays bound to its namespace: any sign of life restores it.
 WORKERS_KEPT_FOR = 7 * 24 * 3600 * MICROS
+
+# How often those ids are looked for that need not be bound any longer: to be late is no harm.
+WORKERS_FORGOTTEN_EVERY = 3600 * MICROS
 
 # Worker ids remembered with what they are bound to; at some 200 bytes these are 10 MB.
 WORKERS_KNOWN = 50_000

@@ -28,9 +28,18 @@ class Passes:
         """Schedules come due, and starts that waited are made."""
         return await self._fire(now, await self._due(now), DueKind.SCHEDULE)
 
-    async def run_timeouts(self, now: int) -> int:
-        """Runs end whose time is over. A delay that is over writes nothing: it needs no pass."""
-        return await self._fire(now, await self._due(now), DueKind.RUN)
+    async def run_timeouts_and_delays(self, now: int) -> int:
+        """Runs end whose time is over; how many. Those whose delay is over go to who waits for one.
+
+        A delay that is over writes nothing by itself, so it does not count.
+        """
+        ended = await self._fire(now, await self._due(now), DueKind.RUN)
+        self._runner.wake()
+        return ended
+
+    async def workers(self, now: int) -> int:
+        """Ids of workers that were silent for long are bound no longer."""
+        return await self._runner.presence.forget(now)
 
     async def leases(self, now: int) -> int:
         """Leases on workflow tasks expire, and cancel requests reach what they have not yet."""
@@ -61,5 +70,3 @@ class Passes:
                     raise outcome
                 done += isinstance(outcome, Done)
         return done
-
-

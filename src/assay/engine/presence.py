@@ -9,7 +9,7 @@ import re
 from itertools import islice
 from typing import TypeVar
 
-from assay.engine.limits import WORKER_SILENT_AFTER, WORKERS_KNOWN
+from assay.engine.limits import WORKER_SILENT_AFTER, WORKERS_KEPT_FOR, WORKERS_KNOWN
 from assay.store.catalogue import Living
 from assay.store.port import Store
 
@@ -66,6 +66,18 @@ class Presence:
             if self._unwritten[worker_id] == at:
                 del self._unwritten[worker_id]
         _drop_first(self._written)
+
+    async def forget(self, now: int) -> int:
+        """Ids of workers that were silent for long are bound no longer; how many were.
+
+        What is unwritten here is written first. A worker of another instance that comes back at
+        this very moment comes back as a stranger, and might have done so a second before.
+        """
+        before = now - WORKERS_KEPT_FOR
+        await self.write_behind()
+        for worker_id in [id for id in self._namespaces if self._written.get(id, 0) < before]:
+            del self._namespaces[worker_id]  # it is looked up again, should it come back
+        return await self._store.forget_workers(before)
 
     def _know(self, worker_id: str, namespace: str | None) -> None:
         self._namespaces[worker_id] = namespace

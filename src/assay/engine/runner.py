@@ -12,20 +12,24 @@ from typing import TypeVar
 from msgspec.structs import asdict
 
 from assay.core.decide import Rules
-from assay.engine.clock import Clock, SteadyClock
+from assay.engine.chores import Routine, do_for_ever
+from assay.engine.clock import Clock, Pace, Passing, SteadyClock
 from assay.engine.endings import Endings
 from assay.engine.engine import Engine
 from assay.engine.limits import (
     BATCH_ROWS_KEPT,
     BATCHES_BETWEEN_PRUNES,
     BREATH,
-    HORIZON,
+    BREATH_LONGEST,
+    PRUNE_EVERY,
     SETTLE_SECS,
     SWEEP_EVERY,
     WINDOW_TASKS,
+    WORKERS_FORGOTTEN_EVERY,
 )
+from assay.engine.outage import Outage
 from assay.engine.presence import Presence
-from assay.engine.pruning import prune_for_ever, prune_stream
+from assay.engine.pruning import prune_stream
 from assay.engine.questions import Questions
 from assay.engine.requests import Answer, CommitStep, LoadStep, Request, SettleStep, Step
 from assay.engine.seeds import Seeds
@@ -55,6 +59,7 @@ class Runner:
         seeds: Seeds | None = None,
         *,
         background: bool = True,
+        pace: Pace | None = None,
     ) -> None:
         self.store = store
         self._host_clock = clock
@@ -62,6 +67,7 @@ class Runner:
         self.rules = rules
         # Without, nothing happens by itself: what is due is done by passes (passes.py).
         self._background = background
+        self._pace = pace or Passing()
         self._worker_ids = (seeds or Seeds()).stream("worker ids")
         self.engine: Engine
         self.presence = Presence(store)
@@ -72,8 +78,16 @@ class Runner:
         self._wake = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
         self._sweep: asyncio.Task[None] | None = None
-        self._pruning: asyncio.Task[None] | None = None
+        self._chores: list[asyncio.Task[None]] = []
         self._swept_batch = 0
+        self._breath = BREATH
+        self._unreadable = Outage(
+            log, "the database cannot be read", "the database can be read again"
+        )
+        self._unknown_due = Outage(log, "what is due cannot be read", "what is due is read again")
+        self._unswept = Outage(
+            log, "the sweep found the database gone", "the sweep finds the database again"
+        )
 
     # -- life ------------------------------------------------------------------------------------
 
@@ -82,11 +96,19 @@ class Runner:
         if self._background:  # without, time is what the caller says it is
             self.store.compare_clock(self._host_clock)
         instance = await self.store.open()
+        try:
+            await self._take_up(instance)
+        except BaseException:
+            await self.store.close()
+            raise
+
+    async def _take_up(self, instance: int) -> None:
         self.clock.offset = self.store.clock_offset
         self.clock.raise_floor(await self.store.clock_floor())
         self.engine = Engine(instance=instance, exclusive=self.store.exclusive, rules=self.rules)
+        self.engine.index.horizon = self._pace.horizon
         self.store.on_hint(self._hinted)
-        self.store.on_ended(self.endings.tell)
+        self.store.on_ended(self._ended_elsewhere)
         if self._background:
             await self._recover()
         self.engine.keeps_time = self._background
@@ -94,7 +116,13 @@ class Runner:
         self._task.add_done_callback(self._has_ended)
         if self._background:
             self._sweep = asyncio.create_task(self._sweep_for_ever())
-            self._pruning = asyncio.create_task(prune_for_ever(self.store, self.clock))
+            self._chores = [
+                asyncio.create_task(do_for_ever(routine, self.store, self.clock))
+                for routine in (
+                    Routine("prune_stream", PRUNE_EVERY, self.prune_stream),
+                    Routine("forget_workers", WORKERS_FORGOTTEN_EVERY, self.presence.forget),
+                )
+            ]
         self.ready = True
 
     async def stop(self) -> None:
@@ -105,9 +133,9 @@ class Runner:
         self._wake.set()
         if self._sweep is not None:
             self._sweep.cancel()
-        if self._pruning is not None:
-            self._pruning.cancel()
-            await asyncio.gather(self._pruning, return_exceptions=True)
+        for chore in self._chores:
+            chore.cancel()
+        await asyncio.gather(*self._chores, return_exceptions=True)
         if self._task is not None:
             await self._task
         await self.store.close()
@@ -218,6 +246,10 @@ class Runner:
         """Forget the events that are not kept any more at that time; how many went."""
         return await prune_stream(self.store, now)
 
+    def wake(self) -> None:
+        """Something has come in."""
+        self._wake.set()
+
     def undo(self, claim: Claim) -> None:
         """The answer with this claim was not written."""
         self.engine.undo(claim)
@@ -265,7 +297,7 @@ class Runner:
                         return False
                 step = await self._take(step)
             except StoreFault as fault:
-                log.warning("the database cannot be read: %s", fault)
+                self._unreadable.note(fault)
                 self.engine.give_up_batch(StoreUnavailable(str(fault)))
                 return True
             except Exception:
@@ -302,7 +334,11 @@ class Runner:
         engine = self.engine
         if engine.out_of_breath:
             engine.out_of_breath = False
-            await asyncio.sleep(BREATH / MICROS)
+            breath, self._breath = self._breath, min(2 * self._breath, BREATH_LONGEST)
+            await asyncio.sleep(breath / MICROS)
+        else:
+            self._breath = BREATH
+            self._unreadable.is_over()
         if engine.committed_looks or engine.committed_ends:
             looks, engine.committed_looks = list(engine.committed_looks), {}
             ended, engine.committed_ends = engine.committed_ends, []
@@ -312,15 +348,7 @@ class Runner:
             await self._recover()
 
     async def _sleep(self) -> None:
-        wake_at = self.engine.next_wake()
-        delay = None if wake_at is None else max(0.0, (wake_at - self.clock()) / MICROS)
-        if delay == 0.0:
-            return
-        try:
-            async with asyncio.timeout(delay):
-                await self._wake.wait()
-        except TimeoutError:
-            pass
+        await self._pace.rest(self._wake, self.engine.next_wake(), self.clock)
 
     # -- the safety net --------------------------------------------------------------------------
 
@@ -328,21 +356,24 @@ class Runner:
         """All claims and near deadlines, after a start or a lost connection."""
         try:
             claims = await self.store.claims()
-            near = await self.store.deadlines(self.clock() + HORIZON)
+            near = await self.store.deadlines(self.clock() + self._pace.horizon)
+            starts = await self.store.waiting_starts()
         except StoreFault as fault:
-            log.warning("what is due cannot be read yet: %s", fault)
+            self._unknown_due.note(fault)
             self.engine.amnesia = True
             return
+        self._unknown_due.is_over()
         self.engine.amnesia = False
-        self.engine.recover([*claims, *near])
+        self.engine.recover([*claims, *near], starts)
 
     async def _sweep_for_ever(self) -> None:
         while True:
             await asyncio.sleep(SWEEP_EVERY / MICROS)
             try:
                 await self._sweep_once()
+                self._unswept.is_over()
             except StoreFault as fault:
-                log.warning("the sweep found the database gone: %s", fault)
+                self._unswept.note(fault)
             except Exception:
                 log.exception("the sweep failed; it goes on")
 
@@ -351,7 +382,7 @@ class Runner:
         if self.engine.amnesia or self.store.lost_peer:
             self.store.lost_peer = False
             await self._recover()
-        self.engine.recover(await self.store.deadlines(self.clock() + HORIZON))
+        self.engine.recover(await self.store.deadlines(self.clock() + self._pace.horizon))
         await self.presence.write_behind()
         if not self.store.exclusive:
             self.engine.hint(None)
@@ -363,6 +394,11 @@ class Runner:
                 self.engine.instance, self.engine.batches - BATCH_ROWS_KEPT
             )
         self._wake.set()
+
+    def _ended_elsewhere(self, nos: list[int]) -> None:
+        self.endings.tell(nos)
+        if self.engine.have_ended(nos):
+            self._wake.set()
 
     def _hinted(self, looks: list[Look] | None) -> None:
         self.engine.hint(looks)

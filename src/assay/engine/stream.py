@@ -26,6 +26,7 @@ from assay.engine.limits import (
     STREAM_RETRY_SECS,
     TEXTS_PER_PAGE,
 )
+from assay.engine.outage import Outage
 from assay.errors import Gone, StoreFault
 from assay.model.frame import Frame
 from assay.store.port import Store
@@ -116,6 +117,9 @@ class Stream:
         self._store = store
         self.write = write
         self._listeners: dict[Listener, None] = {}
+        self.unreadable = Outage(
+            log, "the event stream cannot be read", "the event stream can be read again"
+        )
         self._tail: asyncio.Task[None] | None = None
         self._news = asyncio.Event()
         self._progress = asyncio.Event()
@@ -184,6 +188,7 @@ class Stream:
     async def read(self, after: int) -> Page | None:
         """A page from the store, None if there is nothing yet."""
         rows = await self._store.stream.page(after, FRAMES_PER_PAGE)
+        self.unreadable.is_over()
         if not rows:
             return None
         if rows[0].before > after:
@@ -197,7 +202,7 @@ class Stream:
             try:
                 await self._go_on()
             except StoreFault as fault:
-                log.warning("the event stream cannot be read: %s", fault)
+                self.unreadable.note(fault)
                 await asyncio.sleep(STREAM_RETRY_SECS)
             except Exception:
                 log.exception("the event stream cannot go on; its listeners are cut off")
@@ -327,7 +332,7 @@ class Listener:
                 await asyncio.sleep(0)
                 return await self._stream.read(self._after)
         except StoreFault as fault:
-            log.warning("the event stream cannot be read: %s", fault)
+            self._stream.unreadable.note(fault)
             return None
 
     async def _wait(self, until: float) -> None:

@@ -8,6 +8,7 @@ A window of a shared store is whole only for a while: others write too.
 import heapq
 from collections.abc import Collection
 
+from assay.core.claim import KEPT_FOR
 from assay.engine.limits import WINDOW_TASKS, WINDOWS_KEPT
 from assay.store.port import Look, Ready
 
@@ -24,7 +25,12 @@ class Window:
 
     def add(self, no: int, ready_at: int) -> None:
         """A task is ready (from then on)."""
-        if self.tasks.get(no) == ready_at or (self._tail is not None and ready_at > self._tail):
+        if self._tail is None or ready_at <= self._tail:
+            self.put_back(no, ready_at)
+
+    def put_back(self, no: int, ready_at: int) -> None:
+        """A task that was known here still is."""
+        if self.tasks.get(no) == ready_at:
             return
         self.tasks[no] = ready_at
         heapq.heappush(self._heap, (ready_at, no))
@@ -56,13 +62,24 @@ class Window:
             heapq.heappop(heap)
         return None
 
+    def knows(self, now: int) -> bool:
+        """Whether all that is ready by now is here, or the earliest of what will be."""
+        if self.whole:
+            return True
+        return self._tail is not None and self._tail > now and self.next_at() is not None
+
     def load(self, found: list[Ready], limit: int, now: int) -> None:
-        """What the store holds: everything, if it is less than was asked for."""
+        """What the store holds: everything, if of either sort it is less than was asked for."""
         self._tail = None
+        kept: list[Ready] = []
+        anybodys: list[Ready] = []
         for task in found:
-            self.add(task.no, task.ready_at)
-        self.whole = len(found) < limit
-        self._tail = None if self.whole else found[-1].ready_at
+            (anybodys if task.keeper is None else kept).append(task)
+            if not task.held:
+                self.add(task.no, task.ready_at + (KEPT_FOR if task.keeper is not None else 0))
+        tails = [tasks[-1].ready_at for tasks in (kept, anybodys) if len(tasks) >= limit]
+        self._tail = min(tails, default=None)
+        self.whole = not tails
         self.looked_at = now
 
     def doubt(self) -> None:

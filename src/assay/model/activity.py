@@ -11,6 +11,7 @@ class Activity(Struct, frozen=True, gc=False):
 
     `scheduled_seq` is the event that holds its input; `wanted_seq` the latest one that asked for
     it: that event, or an operator retry. A cancel request after it means nobody wants it any more.
+    `late_outcome` is the result, or the failure, that came when the run had ended.
     """
 
     no: int

@@ -53,7 +53,10 @@ class RecordSideEffect(Struct, frozen=True, gc=False):
 
 
 class RecordStep(Struct, frozen=True, gc=False):
-    """Keep the outcome of a step that ran in the workflow worker: a result, or an error."""
+    """Keep the outcome of a step that ran in the workflow worker: a result, or an error.
+
+    `failure` is a JSON object that says more than `error`.
+    """
 
     seq: int
     name: str
@@ -62,6 +65,7 @@ class RecordStep(Struct, frozen=True, gc=False):
     error: str | None
     final: bool
     retry_in_secs: float
+    failure: str | None = None
 
 
 class RecordPatch(Struct, frozen=True, gc=False):
@@ -97,9 +101,10 @@ class CompleteWorkflow(Struct, frozen=True, gc=False):
 
 
 class FailWorkflow(Struct, frozen=True, gc=False):
-    """The handler raised."""
+    """The handler raised; `failure` is a JSON object that says more than `error`."""
 
     error: str
+    failure: str | None = None
 
 
 class CancelWorkflow(Struct, frozen=True, gc=False):

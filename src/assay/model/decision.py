@@ -5,6 +5,7 @@ from typing import Generic, TypeVar
 from msgspec import Struct
 
 from assay.model.activity import Activity
+from assay.model.attempt import Attempt, Forgotten
 from assay.model.events import Event
 from assay.model.frame import Frame
 from assay.model.run import Run
@@ -76,6 +77,8 @@ class Decision(Struct, frozen=True, gc=False):
     timers: tuple[Change[Timer], ...] = ()
     events: tuple[Event, ...] = ()
     voided: tuple[Voided, ...] = ()
+    attempts: tuple[Attempt, ...] = ()
+    forgotten: tuple[Forgotten, ...] = ()
     workers: tuple[Worker, ...] = ()
     schedules: tuple[Change[Schedule], ...] = ()
     snapshots: tuple[Snapshot, ...] = ()

@@ -2,13 +2,15 @@
 
 from assay.model.time import MICROS
 
+_LONGEST = 1_000  # bytes of an id, like those that clients may choose
 _KEPT = frozenset("abcdefghijklmnopqrstuvwxyz0123456789._~-")
 
 
 def generated_workflow_id(workflow_type: str, no: int, now: int) -> str:
     """An id nobody named: the type made safe for URLs, then a suffix that sorts by start time."""
     readable = "".join(char if char in _KEPT else "-" for char in workflow_type.lower())
-    return f"wf-{readable}-{now:014x}{no:010x}"
+    suffix = f"-{now:014x}{no:010x}"
+    return f"wf-{readable}"[: _LONGEST - len(suffix)] + suffix
 
 
 def run_id(workflow_id: str, now: int) -> str:

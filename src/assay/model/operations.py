@@ -136,11 +136,29 @@ class DeleteSchedule(Struct, frozen=True, gc=False):
 
 
 class SubmitCommands(Struct, frozen=True, gc=False):
-    """The outcome of a replay, under the claim it was polled with."""
+    """The outcome of a replay, under the claim it was polled with.
+
+    `keeps`: its worker keeps the run alive; `holds`: it does, and has more to send under the claim.
+    `places`: where the commands stood in what was sent, if some of that is skipped.
+    `seen`: the last event the worker had then; later ones may be on their way to it.
+    """
 
     id: str
     worker_id: str
     commands: tuple[Command, ...]
+    lease: str | None = None
+    keeps: bool = False
+    holds: bool = False
+    places: tuple[int, ...] = ()
+    seen: int | None = None
+
+
+class ReportMismatch(Struct, frozen=True, gc=False):
+    """A replay asks for something else than history holds: its worker submits nothing."""
+
+    id: str
+    worker_id: str
+    error: str
     lease: str | None = None
 
 
@@ -170,11 +188,17 @@ class CompleteActivity(Struct, frozen=True, gc=False):
 
 
 class FailActivity(Struct, frozen=True, gc=False):
-    """An attempt failed."""
+    """An attempt failed. `failure` is a JSON object that says more than `error`.
+
+    With `retry_after_secs` the next attempt comes after so long, whatever the activity's options.
+    """
 
     no: int
     error: str
     fence: Fence = Fence()
+    failure: str | None = None
+    retryable: bool = True
+    retry_after_secs: float | None = None
 
 
 class HeartbeatActivity(Struct, frozen=True, gc=False):
@@ -248,6 +272,7 @@ Operation = (
     | AddActivity
     | Administration
     | SubmitCommands
+    | ReportMismatch
     | RejectCommands
     | CompleteActivity
     | FailActivity

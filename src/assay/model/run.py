@@ -9,7 +9,12 @@ class Run(Struct, frozen=True, gc=False):
     """One execution. The fields from `queue` on are its task (see `task.py`).
 
     `top_*` are the highest numbers its replays have used of each kind: what is above is new.
-    `successor_no` is the run it continued as, `lost_children` counts children that were deleted.
+    `successor_no` is the run it continued as. `lost_children` counts ids of children that may be
+    free again: of children that were deleted, and of other runs that had the id.
+    `cancel_seq` is the first cancel request, `last_cancel_seq` the latest one; `asked_by` is the
+    run whose request was the last to come down to it (see `core/cancel.py`).
+    `kept_token` is the claim under which its worker has seen the history up to `claim_seq` and
+    keeps the run alive. While that claim is still open, its holder has more to send under it.
     """
 
     no: int
@@ -41,6 +46,8 @@ class Run(Struct, frozen=True, gc=False):
     timeout_secs: float | None = None
     timeout_at: int | None = None
     cancel_seq: int | None = None
+    last_cancel_seq: int | None = None
+    asked_by: int | None = None
     cascade: str | None = None
     waits: str | None = None
     archived_at: int | None = None
@@ -56,8 +63,14 @@ class Run(Struct, frozen=True, gc=False):
     claim_seq: int = 0
     claimed_ready_at: int | None = None
     expired_claimers: str | None = None
+    kept_token: int | None = None
 
     @property
     def is_open(self) -> bool:
         """Not terminal."""
         return self.status in OPEN_RUN
+
+    @property
+    def keeper(self) -> str | None:
+        """The worker that keeps the run alive and can go on from what it has seen."""
+        return None if self.kept_token is None else self.claimed_by

@@ -32,16 +32,18 @@ class Reason(Struct, frozen=True, gc=False):
 
 
 class AwaitedActivity(Struct, frozen=True, array_like=True, gc=False):
-    """A live activity, as far as it tells what is going on."""
+    """A live activity, as far as it tells what is going on.
+
+    `failed_at` is when the attempt before this one failed.
+    """
 
     name: str
     status: ActivityStatus
     queue: str
     attempt: int
     max_attempts: int
-    initial_interval_secs: float
-    backoff_coefficient: float
     scheduled_at: int
+    failed_at: int | None
     started_at: int | None
     ready_at: int | None
     claimed_by: str | None

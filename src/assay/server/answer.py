@@ -1,11 +1,10 @@
 """An answer before it is written."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple, Protocol
 
 from msgspec import Struct
 
-from assay.model.task import Claim
 from assay.server.asgi import Header, Send
 from assay.wire.records import encode
 
@@ -22,11 +21,11 @@ class Flow(Protocol):
 
 
 class Answer(NamedTuple):
-    """Status and body. With a claim, the claim is undone unless the answer is written."""
+    """Status and body. `unwritten` is called if the answer does not reach its client."""
 
     status: int
     body: bytes
-    claim: Claim | None = None
+    unwritten: Callable[[], None] | None = None
     headers: tuple[Header, ...] = ()
     type: Header = JSON_TYPE
     flow: Flow | None = None

@@ -15,7 +15,8 @@ from assay.server.body import HungUp, discard, read_body
 from assay.server.call import Call, Door
 from assay.server.openapi.document import documents
 from assay.server.problems import FAULT, Turned, answer_to, problem
-from assay.server.routes.table import ROUTES
+from assay.server.routes.service import STARTING
+from assay.server.routes.table import ROUTES, SERVICE
 from assay.server.settings import Settings
 
 log = logging.getLogger("assay.server")
@@ -56,6 +57,8 @@ class App:
         await self._write(answer, scope, send)
 
     async def _answer(self, scope: Scope, receive: Receive) -> Answer:
+        if not self.door.runner.ready:
+            _check_needs_no_engine(scope)
         route, path = ROUTES.find(scope["method"], scope["raw_path"])
         data = b""
         if route.takes is not None:
@@ -63,10 +66,10 @@ class App:
         return await route.answer(Call(self.door, path, scope, receive), data)
 
     async def _write(self, answer: Answer, scope: Scope, send: Send) -> None:
-        """Write it; a claim whose answer does not get out is undone."""
-        claim = answer.claim
-        if claim is not None and _has_hung_up(scope):
-            self.door.runner.undo(claim)
+        """Write it; what was claimed for an answer that does not get out is given back."""
+        unwritten = answer.unwritten
+        if unwritten is not None and _has_hung_up(scope):
+            unwritten()
             return
         try:
             await send({"type": START, "status": answer.status, "headers": answer.head()})
@@ -75,8 +78,8 @@ class App:
                 return
             await send({"type": BODY, "body": answer.body})
         except BaseException:
-            if claim is not None:
-                self.door.runner.undo(claim)
+            if unwritten is not None:
+                unwritten()
             raise
 
 
@@ -92,6 +95,14 @@ async def _part(answer: Answer, receive: Receive, send: Send) -> None:
 def create_app(runner: Runner, settings: Settings) -> App:
     """The HTTP interface of a running engine."""
     return App(Door(runner, settings, documents(ROUTES)))
+
+
+def _check_needs_no_engine(scope: Scope) -> None:
+    """While the engine starts there is nothing to ask it for, not even whether a route is one."""
+    with contextlib.suppress(Turned):
+        if ROUTES.find(scope["method"], scope["raw_path"])[0] in SERVICE.routes:
+            return
+    raise EngineStopped(STARTING)
 
 
 def _has_hung_up(scope: Scope) -> bool:

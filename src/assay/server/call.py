@@ -6,6 +6,7 @@ from functools import partial
 from typing import Literal, TypeVar
 from urllib.parse import parse_qs
 
+from assay.engine.exchange import Exchanges
 from assay.engine.questions import Questions
 from assay.engine.runner import Runner
 from assay.engine.stream import Stream
@@ -59,12 +60,14 @@ class Door:
         self.settings = settings
         self.documents = documents
         self.stream = Stream(runner.store, event_text)
+        self.exchanges = Exchanges(runner)
         self.stopping = False
         self.held: set[Held] = set()
 
     def stop(self) -> None:
         """Nothing is held from now on."""
         self.stopping = True
+        self.exchanges.stop()
         for held in tuple(self.held):
             held.end("stopping")
 
@@ -161,10 +164,11 @@ class Call:
 
     async def hand_over(self, grant: Grant, build: Callable[[Grant], Awaitable[bytes]]) -> Answer:
         """The answer with a claimed task; the claim is undone if it cannot even be built."""
+        undo = partial(self.door.runner.undo, grant.claim)
         try:
-            return Answer(200, await build(grant), grant.claim)
+            return Answer(200, await build(grant), undo)
         except BaseException:
-            self.door.runner.undo(grant.claim)
+            undo()
             raise
 
 

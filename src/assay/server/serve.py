@@ -1,5 +1,8 @@
 """`assay serve`: one process with an engine and its HTTP interface, from start to stop.
 
+Who has the database for himself is looked for first, then the port is taken. While the store is
+being opened, which may have to make an older schema anew, the door says 503 (app.py).
+
 Stopping (SIGTERM, SIGINT): no new connections, held polls answer empty, running requests finish,
 then the engine ends and gives up its store; all that within five seconds.
 """
@@ -34,6 +37,8 @@ BACKLOG = 2048
 KEEP_ALIVE_SECS = 120
 FINISH_SECS = 2  # running requests get so long after a stop; the whole stop may take five
 AUTH_MODE = "no-auth (open access)"
+NO_START = "the engine cannot start: %s"
+STOPS = (signal.SIGTERM, signal.SIGINT)
 
 
 def run(backend: str, port: int) -> int:
@@ -46,7 +51,13 @@ def run(backend: str, port: int) -> int:
     logging.getLogger("uvicorn.error").setLevel(logging.WARNING)
     settings = read_settings(os.environ)
     store = open_store(backend)
-    signal.signal(signal.SIGTERM, _leave)
+    for number in STOPS:
+        signal.signal(number, _leave)
+    try:
+        store.reserve()
+    except (StoreFault, OSError) as fault:
+        log.error(NO_START, fault)  # noqa: TRY400 - no fault of ours
+        return 1
     try:
         listener = listen(port)
     except OSError as error:
@@ -57,7 +68,7 @@ def run(backend: str, port: int) -> int:
 
 
 def listen(port: int) -> socket.socket:
-    """A listening socket: who connects while the store is being opened waits for an answer."""
+    """A listening socket."""
     listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
     try:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -73,22 +84,35 @@ def listen(port: int) -> socket.socket:
 async def serve(store: Store, listener: socket.socket, settings: Settings) -> int:
     """An engine on that store behind that socket; the exit code."""
     runner = Runner(store, wall_clock, Rules(lease=settings.lease, version=assay.__version__))
-    try:
-        await runner.start()
-    except (StoreFault, OSError) as fault:
-        log.error("the engine cannot start: %s", fault)  # noqa: TRY400 - no fault of ours
-        return 1
-    host, port = listener.getsockname()
-    log.info("assay listens on http://%s:%d, %s", host, port, AUTH_MODE)
     server = DoorServer(create_app(runner, settings))
     runner.on_failure = server.fail
-    _spare_the_collector()
+    host, port = listener.getsockname()
+    listens = f"assay listens on http://{host}:{port}, {AUTH_MODE}"
+    starting = asyncio.create_task(_start(runner, server, listens))
     try:
         await server.serve(sockets=[listener])
     finally:
-        await runner.stop()
+        starting.cancel()
+        await asyncio.gather(starting, return_exceptions=True)
+        if runner.ready:
+            await runner.stop()
     log.info("assay has stopped")
     return server.exit_code
+
+
+async def _start(runner: Runner, server: "DoorServer", listens: str) -> None:
+    """Start the engine; a door without one is of no use."""
+    try:
+        await runner.start()
+    except (StoreFault, OSError) as fault:
+        log.error(NO_START, fault)  # noqa: TRY400 - no fault of ours
+        server.fail()
+    except Exception:
+        log.exception("the engine failed at its start")
+        server.fail()
+    else:
+        _spare_the_collector()
+        log.info(listens)
 
 
 class DoorServer(uvicorn.Server):
@@ -126,8 +150,7 @@ class DoorServer(uvicorn.Server):
     @contextlib.contextmanager
     def capture_signals(self) -> Generator[None, None, None]:
         """Take the signals for as long as it serves."""
-        numbers = (signal.SIGINT, signal.SIGTERM)
-        before = {number: signal.signal(number, self.handle_exit) for number in numbers}
+        before = {number: signal.signal(number, self.handle_exit) for number in STOPS}
         try:
             yield
         finally:

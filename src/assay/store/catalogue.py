@@ -7,6 +7,7 @@ from typing import NamedTuple
 import msgspec
 from msgspec import Struct
 
+from assay.model.attempt import Attempt
 from assay.model.schedule import Schedule
 from assay.model.situation import AwaitedActivity, AwaitedChild, AwaitedTimer, Situation
 from assay.model.snapshot import Snapshot
@@ -97,6 +98,11 @@ class Catalogue:
         """The newest snapshot of a run."""
         rows = await self._ask("snapshot", workflow_id)
         return Snapshot(*rows[0]) if rows else None
+
+    async def attempts(self, activity_no: int) -> list[Attempt] | None:
+        """The failed attempts at an activity, oldest first; None: there is no such activity."""
+        rows = await self._ask("attempts", activity_no)
+        return [Attempt(*row) for row in rows if row[0] is not None] if rows else None
 
     async def schedules(self, namespace: str) -> list[Schedule]:
         """The schedules of a namespace, by name."""

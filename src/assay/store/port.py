@@ -22,7 +22,7 @@ from assay.model.task import TaskKind
 from assay.model.timer import Timer
 from assay.store.catalogue import Catalogue
 from assay.store.stream import StoredStream
-from assay.store.views import ActivityView, HistoryRow, Link, RunView
+from assay.store.views import ActivityView, HeldRows, HistoryRow, Link, RunView
 
 
 class Loaded(Struct):
@@ -92,12 +92,17 @@ class Look(NamedTuple):
 
 
 class Ready(Struct, frozen=True, gc=False):
-    """A task that can be claimed from `ready_at` on."""
+    """A task that can be claimed from `ready_at` on: by its keeper, if there is one.
+
+    `held`: its keeper has the claim still, and nobody else may have it.
+    """
 
     no: int
     ready_at: int
     namespace: str
     queue: str
+    keeper: str | None = None
+    held: bool = False
 
 
 class Deadline(Struct, frozen=True, gc=False):
@@ -106,6 +111,13 @@ class Deadline(Struct, frozen=True, gc=False):
     at: int
     kind: DueKind
     no: int
+
+
+class Awaiting(NamedTuple):
+    """A schedule whose next start waits for the end of a run."""
+
+    run_no: int
+    schedule_no: int
 
 
 class Chore(NamedTuple):
@@ -136,6 +148,9 @@ class Store(Protocol):
     def compare_clock(self, clock: Callable[[], int]) -> None:
         """Measure that offset against this clock from now on."""
 
+    def reserve(self) -> None:
+        """Before anything else: refuse a database that another engine has for itself."""
+
     async def open(self) -> int:
         """Make ready (schema, lock) and enlist; the number of this instance, new at each start."""
 
@@ -152,13 +167,19 @@ class Store(Protocol):
         """After `Unknown`: whether that batch is in; if not, it never will be."""
 
     async def ready(self, looks: Sequence[Look], limit: int) -> list[list[Ready]]:
-        """For each queue its unclaimed tasks, the longest ready first, up to the limit."""
+        """For each queue its unclaimed tasks, the longest ready first, up to the limit.
+
+        Beside them those that a worker keeps, as far as the others go, and not more of them.
+        """
 
     async def deadlines(self, until: int) -> list[Deadline]:
         """Timers and time-outs due up to then."""
 
     async def claims(self) -> list[Deadline]:
         """When open claims expire, and cascades that are to go on: all of them."""
+
+    async def waiting_starts(self) -> list[Awaiting]:
+        """Starts of schedules that wait for the end of a run: all of them."""
 
     async def clock_floor(self) -> int:
         """The latest moment ever committed."""
@@ -208,6 +229,12 @@ class Reads(Protocol):
 
     async def histories(self, run_nos: Sequence[int]) -> list[HistoryRow]:
         """Standing events (voided ones left out) of these runs, by run and seq."""
+
+    async def held_by(self, worker_id: str) -> HeldRows:
+        """What a worker has claimed and not answered yet."""
+
+    async def history_after(self, run_no: int, seq: int, limit: int | None) -> list[HistoryRow]:
+        """Standing events of a run that come after another one, oldest first."""
 
     async def run_counts(self, namespace: str) -> dict[RunStatus, int]:
         """How many runs a namespace has in each status it has runs in."""

@@ -4,8 +4,8 @@ A query is shared by both stores. What differs are a few words:
 
 - `@ints(n)`, `@texts(n)`: any of the list in parameter n; `@pairs(n)`: rows (key, value) of the
   JSON array of pairs in parameter n
-- `@run`, `@activity`, `@timer`, `@schedule`, `@worker`: the columns of a row, in the order of the
-  model
+- `@run`, `@activity`, `@attempt`, `@timer`, `@schedule`, `@worker`: the columns of a row, in the
+  order of the model
 - `@array(…)`, `@group(…)`: values as a JSON array, rows as one
 - `@each_status{…}`: the text once for each status of a run, which is `@status` in it, as arms of a
   UNION ALL
@@ -20,6 +20,7 @@ import re
 from collections.abc import Callable
 from importlib.resources import files
 
+from assay.model.attempt import Attempt
 from assay.model.states import RunStatus
 from assay.model.worker import Worker
 from assay.store.rows import ACTIVITY_COLUMNS, RUN_COLUMNS, SCHEDULE_COLUMNS, TIMER_COLUMNS
@@ -29,11 +30,12 @@ _NAMED = re.compile(r"^-- name: (\w+)\n", re.MULTILINE)
 _WORDS = {
     "@run": ", ".join(f"run.{name}" for name in RUN_COLUMNS),
     "@activity": ", ".join(f"activity.{name}" for name in ACTIVITY_COLUMNS),
+    "@attempt": ", ".join(f"attempt.{name}" for name in Attempt.__struct_fields__),
     "@timer": ", ".join(f"timer.{name}" for name in TIMER_COLUMNS),
     "@schedule": ", ".join(f"schedule.{name}" for name in SCHEDULE_COLUMNS),
     "@worker": ", ".join(f"worker.{name}" for name in Worker.__struct_fields__),
 }
-_WORD = re.compile(r"@(?:run|activity|timer|schedule|worker)\b")
+_WORD = re.compile(r"@(?:run|activity|attempt|timer|schedule|worker)\b")
 _PARAMETER = re.compile(r"\$(\d+)|@(?:ints|texts|pairs)\((\d+)\)")
 _THE = re.compile(r"@the\((\w+)\)")
 _EACH_STATUS = re.compile(r"@each_status\{(.*?)\}", re.DOTALL)

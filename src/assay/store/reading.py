@@ -3,9 +3,10 @@
 from collections.abc import Awaitable, Callable, Sequence
 
 from assay.model.states import RunStatus
-from assay.store.rows import Row, activity_of
+from assay.store.rows import Row, activity_of, run_of
 from assay.store.views import (
     ActivityView,
+    HeldRows,
     HistoryRow,
     Link,
     RunView,
@@ -51,6 +52,17 @@ class Reading:
     async def run_counts(self, namespace: str) -> dict[RunStatus, int]:
         """How many runs a namespace has in each status."""
         return counts_of(await self._ask("run_counts", namespace))
+
+    async def held_by(self, worker_id: str) -> HeldRows:
+        """What a worker has claimed and not answered yet."""
+        runs = await self._ask("runs_held_by", worker_id)
+        activities = await self._ask("activities_held_by", worker_id)
+        return HeldRows([run_of(row) for row in runs], [activity_of(row) for row in activities])
+
+    async def history_after(self, run_no: int, seq: int, limit: int | None) -> list[HistoryRow]:
+        """Standing events of a run that come after another one."""
+        rows = await self._ask("history_after", run_no, seq, ALL if limit is None else limit)
+        return [HistoryRow(*row) for row in rows]
 
     async def histories(self, run_nos: Sequence[int]) -> list[HistoryRow]:
         """Standing events of these runs."""

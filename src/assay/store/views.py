@@ -40,6 +40,13 @@ class Link(Struct, frozen=True):
     first_no: int
 
 
+class HeldRows(Struct, frozen=True):
+    """What a worker has claimed and not answered yet."""
+
+    runs: list[Run]
+    activities: list[Activity]
+
+
 class ActivityView(Struct, frozen=True):
     """An activity with the payloads its record shows."""
 
@@ -82,9 +89,11 @@ def activity_view(
     activity: Activity, workflow_id: str, scheduled: str | None, outcome: str | None
 ) -> ActivityView:
     """An activity with the payloads its record shows."""
-    result = activity.late_outcome
-    if activity.status is ActivityStatus.COMPLETED and outcome is not None:
-        result = bytes(_outcome.decode(outcome).result).decode()
+    result = None
+    if activity.status is ActivityStatus.COMPLETED:
+        result = activity.late_outcome
+        if outcome is not None:
+            result = bytes(_outcome.decode(outcome).result).decode()
     if result == "null":
         result = None
     return ActivityView(activity, workflow_id, scheduled_input(scheduled), result)

@@ -2,12 +2,13 @@
 
 Commands of unknown types are logged and skipped. What else does not fit refuses the whole batch
 with a text that names the command's index. The run is to show such a refusal, but only one whose
-sender is sound: who sends, and for which run, is judged first and without the engine.
+sender is sound: who sends, and for which run, is judged first and without the engine. So is a batch
+whose payloads no JSON may hold, as long as it can be read for its sender.
 """
 
 import contextlib
+import json
 import logging
-from collections.abc import Sequence
 
 import msgspec
 from msgspec import Raw, Struct
@@ -16,7 +17,7 @@ from assay.errors import BadShape, BadValue, Refusal
 from assay.model.commands import Command
 from assay.model.operations import RejectCommands, SubmitCommands
 from assay.wire import values
-from assay.wire.codec import check_grammar, check_text, not_json, refusal_of
+from assay.wire.codec import check_grammar, check_payloads, check_utf8, not_json, refusal_of
 from assay.wire.commands import CommandBody
 
 log = logging.getLogger("assay.wire")
@@ -31,9 +32,11 @@ class Sender(Struct, frozen=True):
     worker_id: str
     lease: str | None
 
-    def submission(self, commands: tuple[Command, ...]) -> SubmitCommands:
+    def submission(
+        self, commands: tuple[Command, ...], places: tuple[int, ...] = ()
+    ) -> SubmitCommands:
         """The batch."""
-        return SubmitCommands(self.id, self.worker_id, commands, self.lease)
+        return SubmitCommands(self.id, self.worker_id, commands, self.lease, places=places)
 
     def rejection(self, why: Refusal) -> RejectCommands:
         """What the run is to show instead."""
@@ -51,14 +54,15 @@ class CommandBatch(Struct):
         """The sender, for the run in the path."""
         return _sound(id, self.worker_id, self.lease)
 
-    def places(self) -> Sequence[int]:
-        """Where the commands stood in what was sent."""
-        return range(len(self.commands))
+    def places(self) -> tuple[int, ...]:
+        """Where the commands stood in what was sent, if some of that is skipped."""
+        return ()
 
     def checked(self) -> tuple[Command, ...]:
         """The commands, once every value is found good."""
         commands: list[Command] = []
-        for index, body in zip(self.places(), self.commands, strict=True):
+        places = self.places() or range(len(self.commands))
+        for index, body in zip(places, self.commands, strict=True):
             try:
                 commands.append(body.command())
             except Refusal as refusal:
@@ -71,13 +75,13 @@ class ThinnedBatch(CommandBatch, kw_only=True):
 
     kept: list[int]
 
-    def places(self) -> Sequence[int]:
+    def places(self) -> tuple[int, ...]:
         """As they were sent."""
-        return self.kept
+        return tuple(self.kept)
 
 
 class UnreadBatch(Struct):
-    """A batch of the wrong shape whose sender is known."""
+    """A batch that does not fit, whose sender is known."""
 
     worker_id: str
     lease: str | None
@@ -89,6 +93,10 @@ class UnreadBatch(Struct):
             return _sound(id, self.worker_id, self.lease)
         except BadValue:
             raise self.refusal from None
+
+    def places(self) -> tuple[int, ...]:
+        """Of nothing."""
+        return ()
 
     def checked(self) -> tuple[Command, ...]:
         """There are none."""
@@ -129,7 +137,11 @@ class BatchBody:
 
     def read(self, data: bytes) -> CommandBatch | UnreadBatch:
         """The batch, or who sent one that does not fit; a refusal if not even that can be told."""
-        check_text(data)
+        check_utf8(data)
+        try:
+            check_payloads(data)
+        except BadValue as refusal:
+            return _unfit(data, refusal)
         try:
             return _decode_batch(data)
         except msgspec.ValidationError:
@@ -182,6 +194,48 @@ def _read_one_by_one(data: bytes) -> CommandBatch | UnreadBatch:
         worst = refusals[-1] if isinstance(refusals[-1], BadShape) else refusals[0]
         return UnreadBatch(envelope.worker_id, envelope.lease, worst)
     return ThinnedBatch(envelope.worker_id, commands, envelope.lease, kept=kept)
+
+
+def _unfit(data: bytes, refusal: BadValue) -> UnreadBatch:
+    """Something in it no JSON may hold. Python can read half a pair, which msgspec does not."""
+    try:
+        body = json.loads(data, parse_int=float, parse_constant=_no_number)
+    except (ValueError, RecursionError):
+        raise refusal from None
+    match body:
+        case {"worker_id": str(worker_id)}:
+            lease, commands = body.get("lease"), body.get("commands")
+            found = _first_unfit(commands) if isinstance(commands, list) else None
+            lease = lease if isinstance(lease, str) else None
+            return UnreadBatch(worker_id, lease, found or refusal)
+        case _:
+            raise refusal
+
+
+def _first_unfit(commands: list[object]) -> Refusal | None:
+    """What is wrong with the first command of those that it is in."""
+    refusal = _refusal_of_any(commands)
+    first, end = 0, len(commands)
+    while refusal is not None and end - first > 1:
+        middle = (first + end) // 2
+        found = _refusal_of_any(commands[first:middle])
+        if found is None:
+            first = middle
+        else:
+            end = middle
+    return refusal and at_index(first, _refusal_of_any(commands[first:end]) or refusal)
+
+
+def _refusal_of_any(commands: list[object]) -> BadValue | None:
+    try:
+        check_payloads(json.dumps(commands).encode(), within=1)
+    except BadValue as refusal:
+        return refusal
+    return None
+
+
+def _no_number(text: str) -> None:
+    raise ValueError(text)
 
 
 def _named(data: bytes) -> _Named | None:

@@ -89,6 +89,17 @@ def check_object(field: str, raw: msgspec.Raw) -> None:
     raise ValueError(f"Expected `object` in `{field}`")
 
 
+def check_failure(raw: msgspec.Raw) -> None:
+    """Refuse the `failure` of an error that is neither an object nor null, while a body is read."""
+    if raw != NULL:
+        check_object("failure", raw)
+
+
+def failure_text(raw: msgspec.Raw) -> str | None:
+    """The text of what `check_failure` has let pass, or nothing."""
+    return None if raw == NULL else object_text("failure", raw, nul=True)
+
+
 def object_in_text(field: str, text: str) -> str:
     """A JSON object in a query: `check_object` and `object_text` at once."""
     data = text.encode()
@@ -108,14 +119,25 @@ def _holds_nul(text: bytes) -> bool:
 
 def check_text(data: bytes) -> None:
     """Refuse what msgspec would let pass inside of payloads and unknown fields."""
+    check_utf8(data)
+    check_payloads(data)
+
+
+def check_utf8(data: bytes) -> None:
+    """Refuse bytes that are no text."""
     if not data.isascii():
         try:
             data.decode()
         except UnicodeDecodeError as error:
             raise BadValue(f"the body is not UTF-8: {error}") from None
+
+
+def check_payloads(data: bytes, *, within: int = 0) -> None:
+    """Refuse text that nobody could store or read, of a part that is nested within so many."""
+    deepest = DEEPEST - within
     if (b"\\ud" in data or b"\\uD" in data) and _has_lone_surrogate(data):
         raise BadValue("the body is not JSON: unpaired surrogate")
-    if data.count(b"[") + data.count(b"{") > DEEPEST and _depth(data) > DEEPEST:
+    if data.count(b"[") + data.count(b"{") > deepest and _depth(data) > deepest:
         raise BadValue(f"the body is nested deeper than {DEEPEST}")
 
 

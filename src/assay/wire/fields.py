@@ -31,11 +31,21 @@ Object = Annotated[Raw, said(type="object")]
 """A JSON object kept as its text (see `codec.check_object`)."""
 
 ObjectOrNull = Annotated[Raw, said(type=["object", "null"])]
+Failure = Annotated[
+    Raw,
+    said(
+        type=["object", "null"],
+        description="More than the error's text: `type`, `message`, `traceback` and `cause`.",
+    ),
+]
+"""The object of an error, kept as its text (see `codec.check_failure`)."""
+
 JsonText = Annotated[str, said(contentMediaType="application/json")]
 
 Time = Annotated[float, said(description="Unix seconds, UTC.")]
 Seconds = Annotated[float, said(minimum=0, maximum=LONGEST_SECONDS)]
 Span = Annotated[float, said(exclusiveMinimum=0, maximum=LONGEST_SECONDS)]
+Share = Annotated[float, said(minimum=0, maximum=1)]
 HoldSecs = Annotated[float, said(minimum=0, maximum=LONGEST_HOLD_SECS, default=0)]
 
 Name = Annotated[str, said(minLength=1, maxLength=LONGEST_NAME)]

@@ -21,10 +21,10 @@ ReadAll = Callable[[Sequence[str]], object]
 class Query(Generic[Asked]):
     """How the query of a request is read."""
 
-    def __init__(self, kind: type[Asked], *, blanks: bool = True) -> None:
-        """Without `blanks`, a parameter that is given as nothing counts as absent."""
+    def __init__(self, kind: type[Asked], *, blank_is_absent: frozenset[str] = frozenset()) -> None:
+        """Parameters of `blank_is_absent` count as absent when they are given as nothing."""
         self.kind = kind
-        self._blanks = blanks
+        self._blank_is_absent = blank_is_absent
         shape = inspect.type_info(kind)
         assert isinstance(shape, inspect.StructType)
         assert not any(field.required for field in shape.fields), "a parameter may be absent"
@@ -40,8 +40,9 @@ class Query(Generic[Asked]):
             return self._usual
         given: dict[str, object] = {}
         for parameter, (field, read) in self._readers.items():
-            if parameter in query and (self._blanks or query[parameter][-1]):
-                given[field] = read(query[parameter])
+            texts = query.get(parameter)
+            if texts and (texts[-1] or parameter not in self._blank_is_absent):
+                given[field] = read(texts)
         return self.kind(**given)
 
 

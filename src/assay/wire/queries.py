@@ -59,7 +59,7 @@ class Page(Struct, frozen=True):
 
 
 class RunFilter(Struct, frozen=True):
-    """Which runs are listed, and which part of them; what is blank counts as absent."""
+    """Which runs are listed, and which part of them; a name that is blank counts as absent."""
 
     namespace: str = MAIN
     status: RunStatus | None = None
@@ -90,7 +90,7 @@ class Watch(Struct, frozen=True):
 
 
 SCOPE = Query(Scope)
-RUNS = Query(RunFilter, blanks=False)
+RUNS = Query(RunFilter, blank_is_absent=frozenset({"namespace", "type", "claimed_by"}))
 HOLD = Query(Hold)
 PAGE_OF_EVENTS = Query(Page)
 WATCH = Query(Watch)

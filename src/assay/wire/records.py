@@ -10,6 +10,7 @@ from msgspec import UNSET, Struct, UnsetType
 from msgspec.structs import asdict
 
 from assay.model.activity import Activity
+from assay.model.attempt import Attempt
 from assay.model.run import Run
 from assay.model.schedule import OverlapPolicy, Schedule
 from assay.model.states import ActivityStatus, RunStatus
@@ -80,7 +81,21 @@ class ActivityRecord(Struct, frozen=True, gc=False):
     completed_at: Time | None
     last_heartbeat: Time | None
     heartbeat_details: JsonText | None
+    max_interval_secs: float | None
+    jitter: float
+    non_retryable: JsonText | None
     token: str | UnsetType = UNSET
+
+
+class AttemptRecord(Struct, frozen=True, gc=False):
+    """An attempt at an activity that failed."""
+
+    attempt: int
+    worker_id: str | None
+    started_at: Time
+    ended_at: Time
+    error: str
+    failure: JsonText | None
 
 
 class ScheduleRecord(Struct, frozen=True, gc=False):
@@ -170,7 +185,22 @@ def activity_record(
         completed_at=_time(activity.completed_at),
         last_heartbeat=_time(activity.last_heartbeat),
         heartbeat_details=activity.details,
+        max_interval_secs=policy.max_interval_secs,
+        jitter=policy.jitter,
+        non_retryable=policy.non_retryable,
         token=token,
+    )
+
+
+def attempt_record(attempt: Attempt) -> AttemptRecord:
+    """A failed attempt."""
+    return AttemptRecord(
+        attempt=attempt.attempt,
+        worker_id=attempt.worker,
+        started_at=seconds(attempt.started_at),
+        ended_at=seconds(attempt.ended_at),
+        error=attempt.error,
+        failure=attempt.failure,
     )
 
 

@@ -15,6 +15,7 @@ DEFAULT_QUEUE = "default"
 
 _INTEGER = re.compile(r"([+-]?[0-9]{1,20})(?:\.0*)?")
 _NUMBER = re.compile(r"[+-]?[0-9]{1,20}(?:\.[0-9]{0,20})?(?:[eE][+-]?[0-9]{1,3})?")
+_TOKEN = re.compile("c[0-9a-f]{1,16}")
 _NUL = "\0"
 
 
@@ -49,6 +50,13 @@ def activity_no(text: str) -> int:
     return integer_text("activity id", text)
 
 
+def claim_number(token: str) -> int:
+    """The number of a claim, from the fence that clients see."""
+    if _TOKEN.fullmatch(token) is None:
+        raise BadValue(f"token {token!r} is none that this engine gave")
+    return int(token[1:], 16)
+
+
 def number_text(field: str, text: str) -> float:
     """A number in a query."""
     if _NUMBER.fullmatch(text) is None:
@@ -67,6 +75,20 @@ def seconds(field: str, value: float) -> float:
     """A time span the engine can count with."""
     if value > LONGEST_SECONDS:
         raise BadValue(f"{field} must not be above {LONGEST_SECONDS} seconds")
+    return value
+
+
+def delay(field: str, value: float) -> float:
+    """A time span that may be none."""
+    if value < 0:
+        raise BadValue(f"{field} must not be negative")
+    return seconds(field, value)
+
+
+def share(field: str, value: float) -> float:
+    """A part of a whole."""
+    if not 0 <= value <= 1:
+        raise BadValue(f"{field} must lie between 0 and 1")
     return value
 
 

@@ -10,6 +10,8 @@ World            everything together; `simulate(seed, mode)` is the way in (`wor
 ├── Machine      an engine, its database connection and their faults (`machine.py`)
 ├── Network      calls and polls that get lost, repeated, withdrawn (`network.py`)
 ├── Worker       replays programs (`programs.py`), works on activities, dies (`workers.py`)
+├── Keeper       the same in the SDK's way: exchanges, keeps runs alive (`keepers.py`, `live.py`)
+├── Sessions     what a machine knows of those, and what is on its way to them (`sessions.py`)
 ├── Client       starts, signals, cancels, terminates, retries (`clients.py`)
 ├── Ledger       what was answered, held against the rows (`ledger.py`)
 ├── Rows         what may never be in the rows (`invariants.py`), and how they may move (`rows.py`)

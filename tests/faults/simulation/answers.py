@@ -164,7 +164,9 @@ def _is_groundless(operation: Operation, refusal: Refusal, run: RunRow) -> bool:
             return False
 
 
-def _is_groundless_there(operation: Operation, sight: Sight, *, absent: bool) -> bool:
+def _is_groundless_there(  # noqa: PLR0911 - one line per operation
+    operation: Operation, sight: Sight, *, absent: bool
+) -> bool:
     """Whether a request about what comes and goes rarely should have been done."""
     match operation:
         case Start(namespace=namespace):

@@ -48,7 +48,8 @@ class Chains:
             parent = runs.get(child.parent_no or 0) if child.parent_no in asked else None
             if parent is None or parent.cancel_seq is None or parent.cascade is not None:
                 continue
-            if child.is_open and child.cancel_seq is None and child.no not in self._unreached:
+            reached = child.cancel_seq is not None and child.asked_by == parent.asked_by
+            if child.is_open and not reached and child.no not in self._unreached:
                 raise Broken(f"a cancel request of {parent.id} did not reach {child}")
 
     def _continued(self, step: Step, run: RunRow, claim_seq: int) -> None:

@@ -166,8 +166,15 @@ class Clients:
             self._ask(signal, repeatable=True)
 
     def _cancel(self) -> None:
-        for _ in range(self.world.dice.choice((1, 1, 2))):
-            self._ask(Cancel(self.world.dice.choice(self.ids[-3:]), self._unique("stop")))
+        dice, runs = self.world.dice, self.world.rows.runs
+        for _ in range(dice.choice((1, 1, 2))):
+            self._ask(Cancel(dice.choice(self.ids[-3:]), self._unique("stop")))
+        below = [run for run in runs.values() if run.is_open and run.parent_no in runs]
+        if below and dice.random() < 0.5:  # a child first, and then perhaps who is above it
+            child = dice.choice(below)
+            self._ask(Cancel(child.id, self._unique("stop")))
+            if dice.random() < 0.7:
+                self._ask(Cancel(runs[child.parent_no or 0].id, self._unique("stop")))
 
     def _terminate(self) -> None:
         self._ask(Terminate(self.world.dice.choice(self.ids), self._unique("enough")))

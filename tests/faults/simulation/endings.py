@@ -40,8 +40,10 @@ def check_endings(world: "World") -> None:
     # Who has the id of a run that was deleted may find children of that one.
     gone = {grave.run.id for grave in rows.graves.values()}
     disturbed |= {run.no for run in rows.runs.values() if run.id in gone}
-    # Nobody can tell any more what became of a chain with a link that is gone.
-    cut = [grave.run for grave in rows.graves.values() if grave.run.successor_no is not None]
+    # Nobody can tell any more what became of a chain with a link that is gone, or who was asked to
+    # stop and is gone since.
+    graves = [grave.run for grave in rows.graves.values()]
+    cut = [run for run in graves if run.successor_no is not None or run.cancel_seq is not None]
     disturbed |= {no for run in cut for no in (run.parent_no, run.successor_no) if no in rows.runs}
     near = reached(rows.runs, disturbed)
     for run in rows.runs.values():
@@ -156,5 +158,5 @@ def _tagged(run: RunRow, input: Json) -> None:
     missing = [
         name for name, value in attributes_of_tagger(input).items() if has.get(name) != value
     ]
-    if missing or "assay_engine_version" not in has and run.parent_no is None:
+    if missing or ("assay_engine_version" not in has and run.parent_no is None):
         raise Broken(f"{run.id} has {has}, without {missing}")

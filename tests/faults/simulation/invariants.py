@@ -54,6 +54,7 @@ FORBIDDEN = {
            OR run.no {SOME} AND run.completed_at IS NOT NULL
           AND (run.ready_at IS NOT NULL OR run.claim_token IS NOT NULL
                OR run.claim_until IS NOT NULL OR run.blocked IS NOT NULL
+               OR run.kept_token IS NOT NULL
                OR EXISTS (SELECT 1 FROM activity WHERE activity.run_no = run.no
                           AND activity.status = 'PENDING')
                OR EXISTS (SELECT 1 FROM timer
@@ -63,6 +64,11 @@ FORBIDDEN = {
         WHERE no {SOME} AND (claim_until IS NOT NULL AND claim_token IS NULL
           OR claim_token IS NOT NULL AND (claimed_by IS NULL OR status <> 'RUNNING')
           OR claim_token IS NOT NULL AND claim_until IS NULL AND ready_at IS NULL)""",
+    "a run that is kept by nobody, or under another claim than its own": f"""
+        SELECT no, id, kept_token, claimed_by, claim_token, claim_until, claim_seq FROM run
+        WHERE no {SOME} AND kept_token IS NOT NULL
+          AND (claimed_by IS NULL OR status <> 'RUNNING' OR claim_seq > last_seq
+            OR claim_token <> kept_token OR (claim_token IS NULL) <> (claim_until IS NULL))""",
     "an activity whose task disagrees with its status": f"""
         SELECT no, run_no, status, ready_at, claim_token, claim_until FROM activity
         WHERE run_no {SOME} AND ((status = 'PENDING') <> (ready_at IS NOT NULL)
@@ -71,6 +77,29 @@ FORBIDDEN = {
           OR (status = 'RUNNING') > (claimed_by IS NOT NULL AND started_at IS NOT NULL)
           OR (status IN ('COMPLETED', 'FAILED', 'CANCELLED')) <> (completed_at IS NOT NULL)
           OR attempt < 1 OR attempt > max_attempts)""",
+    "an activity of which not every failed attempt is kept": f"""
+        SELECT activity.no, activity.run_no, activity.status, activity.attempt,
+               count(failed.attempt), max(failed.attempt) FROM activity
+        LEFT JOIN attempt failed ON failed.run_no = activity.run_no
+              AND failed.activity_no = activity.no
+        WHERE activity.run_no {SOME} GROUP BY activity.no
+        HAVING count(failed.attempt) <> activity.attempt - (activity.status <> 'FAILED')
+            OR max(failed.attempt) <> count(failed.attempt)""",
+    "an attempt that was none": f"""
+        SELECT attempt.run_no, attempt.activity_no, attempt.attempt, attempt.error FROM attempt
+        LEFT JOIN activity ON activity.no = attempt.activity_no
+        WHERE attempt.run_no {SOME} AND (activity.run_no IS NOT attempt.run_no
+          OR attempt.attempt < 1 OR attempt.worker IS NULL
+          OR (attempt.failure IS NULL) <> (attempt.error LIKE '% timeout'))""",
+    "a failure that history tells otherwise": f"""
+        SELECT failed.run_no, failed.activity_no, failed.error, story.payload FROM attempt failed
+        JOIN event story ON story.run_no = failed.run_no AND story.voided_by IS NULL
+             AND story.type = 'ActivityFailed'
+             AND json_extract(story.payload, '$.activity_id') = failed.activity_no
+        WHERE failed.run_no {SOME}
+          AND json_extract(story.payload, '$.final_attempt') = failed.attempt
+          AND (json_extract(story.payload, '$.error') <> failed.error
+            OR json_extract(story.payload, '$.failure') IS NOT failed.failure)""",
     "an activity whose outcome history does not tell once": f"""
         SELECT activity.no, activity.run_no, activity.seq, activity.status, activity.outcome_seq,
                count(story.seq), max(story.seq), run.status FROM activity
@@ -103,6 +132,11 @@ FORBIDDEN = {
         SELECT run_no, payload, count(*) FROM event
         WHERE run_no {SOME} AND type = 'SignalReceived' GROUP BY run_no, payload
         HAVING count(*) > 1""",
+    "a cancel request that came to a run twice": f"""
+        SELECT run_no, payload, count(*) FROM event
+        WHERE run_no {SOME} AND type = 'WorkflowCancelRequested'
+          AND payload NOT LIKE '%replaced by schedule%' GROUP BY run_no, payload
+        HAVING count(*) > 1""",
     "a child's outcome told twice": f"""
         SELECT run_no, json_extract(payload, '$.child_workflow_id') child, count(*) FROM event
         WHERE run_no {SOME} AND voided_by IS NULL AND type IN {CHILD_ENDINGS}
@@ -116,7 +150,8 @@ FORBIDDEN = {
               AND story.voided_by IS NULL AND story.type IN {CHILD_ENDINGS}
               AND json_extract(story.payload, '$.child_workflow_id') = child.child_id)""",
     "a chain that is not told where it goes on": f"""
-        SELECT run.no, run.id, run.status, next.id FROM run JOIN run next ON next.no = run.successor_no
+        SELECT run.no, run.id, run.status, next.id
+        FROM run JOIN run next ON next.no = run.successor_no
         WHERE run.no {SOME} AND (run.status <> 'COMPLETED' OR run.result_seq IS NOT NULL
           OR next.created_at <> run.completed_at OR next.type <> run.type
           OR next.namespace <> run.namespace OR next.queue <> run.queue
@@ -139,7 +174,8 @@ FORBIDDEN = {
         SELECT late.run_no, late.seq, late.payload FROM event late
         JOIN event final ON final.run_no = late.run_no AND final.seq < late.seq
              AND final.type IN ('StepCompleted', 'StepFailed') AND final.voided_by IS NULL
-             AND json_extract(final.payload, '$.step_seq') = json_extract(late.payload, '$.step_seq')
+             AND json_extract(final.payload, '$.step_seq')
+               = json_extract(late.payload, '$.step_seq')
         WHERE late.run_no {SOME} AND late.type = 'StepAttemptFailed' AND late.voided_by IS NULL""",
     "a number that is higher than the highest": f"""
         SELECT run.no, run.id FROM run JOIN event story ON story.run_no = run.no

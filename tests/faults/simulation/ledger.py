@@ -7,7 +7,6 @@ report it came by), so that it can be found in the histories and counted (`told.
 import json
 from collections import Counter
 from collections.abc import Callable, Mapping
-from typing import NamedTuple
 
 from assay.engine.requests import Answer
 from assay.errors import AssayError, NonDeterminism, NotFound, Refusal, StoreFault
@@ -20,6 +19,7 @@ from assay.model.operations import (
     HeartbeatActivity,
     Operation,
     Outcome,
+    ReportMismatch,
     Retry,
     Signal,
     SubmitCommands,
@@ -71,7 +71,9 @@ class Ledger:
         if key is not None:
             self.arrivals[key] += 1
         match operation:
-            case SubmitCommands():
+            case SubmitCommands(holds=True):
+                pass  # the claim goes on
+            case SubmitCommands() | ReportMismatch():
                 run = rows.run(operation.id)
                 self._release(TaskKind.WORKFLOW, run.no if run else 0, operation.lease)
             case CompleteActivity() | FailActivity():
@@ -151,7 +153,7 @@ class Ledger:
     ) -> None:
         if isinstance(operation, Retry) or self.retried[now.id]:
             return
-        if isinstance(operation, SubmitCommands):
+        if isinstance(operation, SubmitCommands | ReportMismatch):
             if isinstance(refusal, NonDeterminism) or operation.lease is None:
                 return
             held = operation.worker_id, operation.lease
@@ -197,7 +199,7 @@ def key_of(operation: Operation) -> Key | None:
 
 def fence_of(operation: Operation, sight: Sight) -> tuple[int, str | None]:
     """The row a report is about, and the claim it proves."""
-    if isinstance(operation, SubmitCommands):
+    if isinstance(operation, SubmitCommands | ReportMismatch):
         return (0 if sight.run is None else sight.run.no), operation.lease
     if isinstance(operation, CompleteActivity | FailActivity | HeartbeatActivity):
         return operation.no, operation.fence.token

@@ -17,6 +17,7 @@ from assay.store.port import Batch, CommitOutcome, Committed, Failed, Loaded, Lo
 from tests.faults.simulation.memory import Memory
 from tests.faults.simulation.promptness import Promptness
 from tests.faults.simulation.schedule import MILLI, SECOND, Action
+from tests.faults.simulation.sessions import Sessions
 
 if TYPE_CHECKING:
     from tests.faults.simulation.world import World
@@ -28,11 +29,17 @@ class Watched(Engine):
     """An engine whose undone claims are noted."""
 
     released: set[int]
+    memory: Memory
 
     def undo(self, claim: Claim) -> None:
         """The claim may end from now on."""
         self.released.add(claim.token)
         super().undo(claim)
+
+    def forget_all(self) -> None:
+        """What there was to know has to be read anew."""
+        super().forget_all()
+        self.memory.forgot()
 
 
 class Machine:
@@ -46,6 +53,7 @@ class Machine:
         self.life = 0
         self.engine: Watched
         self.memory: Memory
+        self.sessions: Sessions
         self.tokens: dict[int, int | None] = {}
         self.callers: dict[object, Action] = {}
         self._kicked = False
@@ -70,9 +78,11 @@ class Machine:
             self.engine,
             world.store,
             world.rows,
-            Promptness(world.rows, world.schedules, world.schedule.now),
+            Promptness(world.rows, world.schedules, world.schedule.now, exclusive=world.exclusive),
             exclusive=world.exclusive,
         )
+        self.engine.memory = self.memory
+        self.sessions = Sessions(self)
         floor = world.store._rows("clock_floor")[0][0]
         assert floor is None or isinstance(floor, int)
         self.engine.advance(max(self.clock(), floor or 0))
@@ -202,8 +212,9 @@ class Machine:
     def _after_batch(self) -> None:
         engine = self.engine
         looks, engine.committed_looks = list(engine.committed_looks), {}
-        if looks:
-            self.world.hint(self, looks)
+        ended, engine.committed_ends = engine.committed_ends, []
+        if looks or ended:
+            self.world.hint(self, looks, ended)
         if engine.amnesia:
             self._recover()
         self.memory.check()
@@ -219,6 +230,7 @@ class Machine:
         if self.engine.has_work:
             self.kick()
             return
+        self.memory.check_rest()
         wake_at = self.engine.next_wake()
         if wake_at is None:
             return
@@ -238,7 +250,8 @@ class Machine:
             return
         until = self.clock() + HORIZON
         self.engine.amnesia = False
-        self.engine.recover([*world.store.claims_now(), *world.store.deadlines_now(until)])
+        found = [*world.store.claims_now(), *world.store.deadlines_now(until)]
+        self.engine.recover(found, world.store.waiting_starts_now())
         self.memory.swept(until)
 
     def _sweep(self) -> None:

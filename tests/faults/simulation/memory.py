@@ -4,6 +4,9 @@ A shared engine's cases are guesses; they must be right as long as nobody else w
 exclusive engine's memory is the truth: cases, whole windows and deadlines equal the rows.
 """
 
+from collections.abc import Iterable
+
+from assay.core.claim import KEPT_FOR
 from assay.core.due import run_due_at
 from assay.core.fire_schedule import schedule_due_at
 from assay.core.view import Key, Need
@@ -13,9 +16,10 @@ from assay.model.activity import Activity
 from assay.model.decision import Decision
 from assay.model.operations import DueKind
 from assay.model.timer import Timer
-from assay.store.port import Loaded, Look
+from assay.store.port import Loaded, Look, Ready
 from assay.store.sqlite.store import SqliteStore
 from tests.faults.simulation.promptness import Promptness
+from tests.faults.simulation.row_types import RunRow
 from tests.faults.simulation.rows import Rows
 from tests.faults.simulation.schedule import SECOND
 from tests.faults.simulation.trace import Broken
@@ -50,6 +54,8 @@ class Memory:
         self.swept_until = 0
         self._swept_namespaces: frozenset[str] = frozenset()
         self._waiting: dict[tuple[Look, int, int, int], int] = {}
+        self._unread: dict[int, int] = {}
+        """Kept runs whose news are older than what the engine knows, by number of their writes."""
 
     def swept(self, until: int) -> None:
         """The engine has just read what is due up to then."""
@@ -84,7 +90,9 @@ class Memory:
         self._recent = set()
         if self._exclusive and not self._engine.amnesia:
             self._check_windows()
+            self._check_kept()
             self._check_deadlines()
+            self._check_starts()
 
     def check_waiting(self, now: int, clock: int) -> None:
         """Nobody waits for a task that is there; looked at once in each sweep of a sound engine."""
@@ -93,12 +101,37 @@ class Memory:
         for look in self._engine.wants.looks():
             want = self._engine.wants.first(look)
             for task in self._store.ready_now([look], EVERYTHING)[0] if want else ():
-                if want is not None and task.ready_at <= clock:
+                if want is not None and is_open(task, clock):
                     key = (look, task.no, task.ready_at, want.order)
                     waiting[key] = self._waiting.get(key, now)
                     if now - waiting[key] > LATEST:
                         raise Broken(f"{want.worker_id} waits for {look}, overlooked is {task}")
         self._waiting = waiting
+
+    def check_rest(self) -> None:
+        """An engine that rests, alone on its store, leaves nobody waiting for what is there now."""
+        if not self._exclusive or self._engine.amnesia:
+            return
+        wants, now = self._engine.wants, self._engine.advance(0)
+        for look in wants.looks():
+            want = wants.first(look)
+            for task in self._store.ready_now([look], EVERYTHING)[0] if want else ():
+                if is_open(task, now):
+                    raise Broken(f"the engine rests, and {task} is there for who waits on {look}")
+        for want in wants.keepers.values():
+            for run in self._kept_by(want.worker_id):
+                served = want.room > 0 or run.claim_until is not None
+                if served and (run.ready_at or 0) <= now and run.no not in self._unread:
+                    raise Broken(f"the engine rests, and {run} is there for {want.worker_id}")
+
+    def watching(self, worker_id: str) -> None:
+        """From now on an engine tells apart what a worker keeps; what is there it has not read."""
+        if not self._engine.index.kept.is_watched(worker_id):
+            self._note_unread(self._kept_by(worker_id))
+
+    def forgot(self) -> None:
+        """The engine has forgotten everything."""
+        self._note_unread(run for run in self._rows.runs.values() if run.kept_token is not None)
 
     def excuse(self, now: int) -> None:
         """Something went wrong: those who wait may wait longer, and what is due may be late."""
@@ -130,14 +163,38 @@ class Memory:
         compare("the number of timers at hand", len(cases.timers), parts)
         compare("the number of ids at hand", len(cases.no_of_id), len(cases.by_no))
 
+    def _kept_by(self, worker_id: str) -> list[RunRow]:
+        """Those with news."""
+        runs = (run for run in self._rows.runs.values() if run.kept_token is not None)
+        return [run for run in runs if run.claimed_by == worker_id and run.ready_at is not None]
+
+    def _note_unread(self, runs: Iterable[RunRow]) -> None:
+        self._unread.update({run.no: self._rows.writes.get(run.no, 0) for run in runs})
+
     # -- windows and deadlines -------------------------------------------------------------------
 
     def _check_windows(self) -> None:
         for look, window in self._engine.index.windows.by_look.items():
             if window.whole:
                 found = self._store.ready_now([look], EVERYTHING)[0]
-                ready = {task.no: task.ready_at for task in found}
+                ready = {task.no: opens_at(task) for task in found if not task.held}
                 compare(f"the window on {look}", window.tasks, ready)
+
+    def _check_kept(self) -> None:
+        """What workers keep that exchange here, and has news; what was there before may be unknown."""
+        kept, writes = self._engine.index.kept, self._rows.writes
+        self._unread = {no: seen for no, seen in self._unread.items() if writes.get(no, 0) == seen}
+        known = {**dict.fromkeys(kept._waiting), **dict.fromkeys(kept._held)}
+        for worker_id in known:
+            runs = self._kept_by(worker_id)
+            for held, found in ((False, kept.of(worker_id)), (True, kept.held_by(worker_id))):
+                stored = {
+                    run.no: run.ready_at
+                    for run in runs
+                    if (run.claim_until is not None) is held
+                    and (run.no not in self._unread or run.no in found)
+                }
+                compare(f"what {worker_id} keeps ({held})", found, stored)
 
     def _check_deadlines(self) -> None:
         """What is remembered is true; claims, and what the sweep has read, are remembered."""
@@ -156,6 +213,21 @@ class Memory:
         for row, moment in at.items():
             if row not in expected:
                 raise Broken(f"{row} is remembered for {moment}, but is not due")
+
+    def _check_starts(self) -> None:
+        """Of what waits for a run that goes on all is remembered, and nothing else for long."""
+        known = self._engine.index.starts.awaits
+        waiting = {
+            schedule.no: schedule.last_run_no
+            for schedule in self._rows.schedules.values()
+            if schedule.queued_start is not None and not schedule.paused
+        }
+        for no, run_no in waiting.items():
+            run = self._rows.runs.get(run_no or 0)
+            if run is not None and run.is_open and no not in known:
+                raise Broken(f"schedule {no} waits for {run.id}, and that is forgotten")
+        for no, run_no in known.items():
+            compare(f"what schedule {no} waits for", run_no, waiting.get(no))
 
     def _expected(self, until: int) -> dict[tuple[DueKind, int], tuple[int | None, ...]]:
         """When each row is due; then for what else it may be remembered."""
@@ -180,6 +252,16 @@ class Memory:
                     moments = (None, *moments)
                 expected[DueKind.SCHEDULE, schedule.no] = moments
         return expected
+
+
+def opens_at(task: Ready) -> int:
+    """From when on anybody may have it."""
+    return task.ready_at + (0 if task.keeper is None else KEPT_FOR)
+
+
+def is_open(task: Ready, now: int) -> bool:
+    """Whether anybody may have it then."""
+    return not task.held and opens_at(task) <= now
 
 
 def by_run(rows: list[Activity] | list[Timer]) -> dict[int, dict[int, Activity | Timer]]:

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from enum import StrEnum
 from typing import NamedTuple, TypeVar
 
+from assay.core.claim import KEPT_FOR
 from assay.model.states import (
     ACTIVITY_TRANSITIONS,
     RUN_TRANSITIONS,
@@ -75,6 +76,7 @@ def check_run(at: int, old: RunRow, new: RunRow, excuses: Excuses) -> None:
     if old.claimed_by is None:
         _check_delay(at, new)
     _check_claim(at, old, new, excuses)
+    _check_keeper(at, old, new)
 
 
 def _check_delay(at: int, run: RunRow) -> None:
@@ -96,6 +98,15 @@ def _check_claim(at: int, old: RunRow, new: RunRow, excuses: Excuses) -> None:
         early = old.ready_at is not None and old.blocked is not None and excuses.registered
         if not (ready or expired or early):
             raise Broken(f"run {new.id} was claimed though not ready: {old} to {new}")
+
+
+def _check_keeper(at: int, old: RunRow, new: RunRow) -> None:
+    """The news of a run that a worker keeps are for a while nobody else's."""
+    if old.kept_token is None or old.claim_token is not None or new.claim_token is None:
+        return
+    early = old.ready_at is None or at < old.ready_at + KEPT_FOR
+    if early and new.claimed_by != old.claimed_by:
+        raise Broken(f"run {new.id} was to wait for its keeper: {old} to {new}")
 
 
 def _check_claim_ended(at: int, old: RunRow, new: RunRow) -> None:

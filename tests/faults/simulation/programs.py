@@ -1,4 +1,4 @@
-"""The workflows of the simulated world: activities, timers, signals, children, and all the others."""
+"""The workflows of the simulated world: activities, timers, signals, children, and the others."""
 
 from tests.faults.simulation.contexts import QUEUES, Calls, Programs, Story
 from tests.faults.simulation.programs_of_chains import PROGRAMS_OF_CHAINS
@@ -11,6 +11,8 @@ PATIENT = {
     "initial_interval_secs": 0.2,
     "backoff_coefficient": 1.1,
     "start_to_close_secs": 8.0,
+    "max_interval_secs": 4.0,
+    "jitter": 0.5,
 }
 BRIEF = {"max_attempts": 2, "initial_interval_secs": 0.1, "start_to_close_secs": 8.0}
 SLOW = {**PATIENT, "start_to_close_secs": 30.0, "heartbeat_timeout_secs": 2.5}

@@ -1,4 +1,4 @@
-"""Workflows that have values recorded: side effects, inline steps, patches, attributes, snapshots."""
+"""Workflows that have values recorded: side effects, steps, patches, attributes, snapshots."""
 
 from functools import partial
 
@@ -34,7 +34,9 @@ async def diary(ctx: Story, input: Json) -> Json:
     if ctx.patched("coins"):
         done.append(await ctx.side_effect("another coin"))
     for at in range(input["n"]):
-        done.append(await ctx.step(f"add {at}", partial(add, {"value": at, "fails": at % 2})))
+        done.append(  # noqa: PERF401 - one after the other, each in its turn
+            await ctx.step(f"add {at}", partial(add, {"value": at, "fails": at % 2}))
+        )
     try:
         await ctx.step("hopeless", give_up)
     except CallFailed as error:

@@ -1,4 +1,4 @@
-"""What follows from runs: attributes, counts, the newest snapshot, and nothing of what was deleted."""
+"""What follows from runs: attributes, counts, newest snapshots, nothing of what was deleted."""
 
 from collections import Counter
 from collections.abc import Iterable
@@ -59,10 +59,16 @@ class Projections:
 
     def _check_attributes(self, nos: Iterable[int]) -> None:
         runs = [self._rows.runs[no] for no in nos if no in self._rows.runs]
-        expected = Counter(entry for run in runs for entry in entries(run))
+        expected: Counter[tuple[object, ...]] = Counter(
+            tuple(entry) for run in runs for entry in entries(run)
+        )
         some = ", ".join(str(run.no) for run in runs)
-        query = f"SELECT namespace, key, value, created_at, run_no FROM attribute WHERE run_no IN ({some})"
-        stored = Counter(self._rows.connection.execute(query).fetchall())
+        query = (
+            "SELECT namespace, key, value, created_at, run_no FROM attribute"
+            f" WHERE run_no IN ({some})"
+        )
+        found = self._rows.connection.execute(query).fetchall()
+        stored: Counter[tuple[object, ...]] = Counter(tuple(row) for row in found)
         if stored != expected:
             raise Broken(f"attributes: stored {stored - expected}, expected {expected - stored}")
 

@@ -48,7 +48,7 @@ def answer(
     return tuple(command(item) for item in commands)
 
 
-def command(item: dict[str, Json]) -> Command:
+def command(item: dict[str, Json]) -> Command:  # noqa: PLR0911 - one line per command
     """A command of a replay."""
     match item["type"]:
         case "ScheduleActivity":
@@ -115,7 +115,7 @@ def echo(history: list[Event], dice: Random) -> tuple[Command, ...]:
     return tuple(dice.sample(known, min(3, len(known))))
 
 
-def _again(event: Event) -> Command | None:
+def _again(event: Event) -> Command | None:  # noqa: PLR0911 - one line per event
     said = event.payload
     match event.type:
         case "SideEffectRecorded":

@@ -33,8 +33,10 @@ class RunRow(NamedTuple):
     child_id: str | None
     successor_no: int | None
     cancel_seq: int | None
+    asked_by: int | None
     cascade: str | None
     search_attributes: str | None
+    kept_token: int | None
 
     @property
     def is_open(self) -> bool:

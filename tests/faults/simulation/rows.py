@@ -224,7 +224,8 @@ HISTORY = """SELECT seq, type, payload, at FROM event
              WHERE run_no = ? AND voided_by IS NULL ORDER BY seq"""
 WHOLE_HISTORY = "SELECT seq, type, payload, at FROM event WHERE run_no = ? ORDER BY seq"
 SCHEDULED = "SELECT payload FROM event WHERE run_no = ? AND seq = ?"
-LATE = "SELECT late_outcome FROM activity WHERE late_outcome IS NOT NULL"
+LATE = """SELECT late_outcome FROM activity
+          WHERE late_outcome IS NOT NULL AND status = 'COMPLETED'"""
 
 
 def changed(changes: Iterable[Any]) -> list[int]:

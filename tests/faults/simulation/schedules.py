@@ -12,6 +12,7 @@ from tests.faults.simulation.schedule import SECOND
 from tests.faults.simulation.trace import Broken
 
 ALWAYS = (OverlapPolicy.CANCEL_OLD, OverlapPolicy.ALLOW_ALL)
+PUT_OFF = "start that was put off"
 STEADY = ("no", "namespace", "name", "created_at")
 
 
@@ -139,7 +140,8 @@ class Schedules:
             if waits and not self._is_open(schedule):
                 last = self._rows.last_link(self._last.get(schedule.no, 0))
                 ended = None if last is None else last.completed_at
-                found[f"start by {schedule.name}", schedule.no] = max(ended or clock, since)
+                what = PUT_OFF if ended is None or ended > since else "start after a return"
+                found[f"{what} by {schedule.name}", schedule.no] = max(ended or clock, since)
         return found
 
 
@@ -174,7 +176,7 @@ def _instant(run: RunRow, schedule: Schedule) -> int:
 
 def next_second(cron: str, after: int) -> int | None:
     """The next instant of an expression that names nothing but seconds."""
-    seconds = seconds_of(cron.split(" ")[0])
+    seconds = seconds_of(cron.split(" ", maxsplit=1)[0])
     at = after // SECOND + 1
     while at % 60 not in seconds:
         at += 1

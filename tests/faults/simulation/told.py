@@ -28,16 +28,20 @@ def check_told(ledger: Ledger, rows: Rows) -> None:
         if run is None or run.id != workflow_id:
             raise Broken(f"acknowledged, but not there: the start of {workflow_id}")
     for key, runs in told.items():
-        if len(runs) > 1 and not (key[0] == "signal" and is_chain(rows, runs)):
+        if len(runs) > 1 and not (key[0] == "signal" and is_handed_on(rows, runs)):
             raise Broken(f"{len(runs)} times in the rows: {key}")
 
 
-def is_chain(rows: Rows, runs: list[int]) -> bool:
-    """Each run but the first continues another one: the signal was handed on."""
-    known = [rows.even_if_gone(no) for no in runs]
-    successors = [run.successor_no for run in known if run is not None]
-    handed_on = [no for no in runs if successors.count(no) == 1]
-    return len({*runs}) == len(runs) == len(handed_on) + 1
+def is_handed_on(rows: Rows, runs: list[int]) -> bool:
+    """Each run but the first continues another one, or has the id of one that was deleted.
+
+    A signal is handed on to successors, and may be repeated to who has its id.
+    """
+    known = [run for no in runs if (run := rows.even_if_gone(no)) is not None]
+    successors = {run.successor_no for run in known}
+    first = [run for run in known if run.no not in successors]
+    gone = all(run.no in rows.graves for run in first[:-1])
+    return len({*runs}) == len(known) and len({run.id for run in first}) == 1 and gone
 
 
 def read(rows: Rows) -> Told:

@@ -1,6 +1,5 @@
 """Workers: they poll, replay, work, send heartbeats, are slow or wrong, and die holding tasks."""
 
-import json
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -10,15 +9,12 @@ from assay.engine.requests import Answer
 from assay.errors import Refusal
 from assay.model.commands import (
     Command,
-    ContinueAsNew,
     RecordSnapshot,
     ScheduleActivity,
     UpsertSearchAttributes,
 )
 from assay.model.ids import claim_token
 from assay.model.operations import (
-    CompleteActivity,
-    FailActivity,
     Fence,
     Heard,
     HeartbeatActivity,
@@ -31,11 +27,11 @@ from assay.model.operations import (
 from assay.model.task import TaskKind
 from assay.model.worker import Worker as RegisteredWorker
 from assay.store.port import Look
-from tests.faults.simulation.contexts import QUEUES, work
+from tests.faults.simulation.contexts import QUEUES
 from tests.faults.simulation.machine import Machine
 from tests.faults.simulation.network import Task
-from tests.faults.simulation.recording import StepFailed
 from tests.faults.simulation.replays import answer, echo
+from tests.faults.simulation.reports import report_on
 from tests.faults.simulation.schedule import MILLI, SECOND, Action
 from tests.support.runs import Event
 
@@ -75,7 +71,8 @@ class Worker:
         """Gone, with all it holds; somebody else comes after a while."""
         self.alive = False
         self.world.trace.note(f"    {self.name} dies")
-        self.world.schedule.after(self.world.dice.randrange(SECOND), "hires", self.world.hire)
+        pause = self.world.dice.randrange(SECOND)
+        self.world.schedule.after(pause, "hires", partial(self.world.hire, Worker))
 
     def _poll(self, kind: TaskKind) -> None:
         dice = self.world.dice
@@ -122,9 +119,7 @@ class Worker:
         if wrong:
             done = tuple(each for each in commands if isinstance(each, ScheduleActivity))
             commands = tuple(replace(each, seq=1, name="wrong") for each in done) or commands
-        # Who names no lease may answer an older claim: signals in between would not be handed on.
-        hands_on = any(isinstance(each, ContinueAsNew) for each in commands)
-        bare = not hands_on and world.dice.random() < 0.1
+        bare = world.dice.random() < 0.1
         lease = None if bare else claim_token(task.claim.token)
         report: Operation = SubmitCommands(workflow_id, self.name, commands, lease)
         if wrong and world.dice.random() < 0.3:
@@ -213,13 +208,7 @@ class Worker:
         assert activity is not None
         self._reports += 1
         by = f"{self.name}/{self._reports}"
-        report: Operation
-        try:
-            value = work(activity.name, task.input, activity.attempt, self.world.healed)
-        except StepFailed as error:
-            report = FailActivity(activity.no, str(error), fence)
-        else:
-            report = CompleteActivity(activity.no, json.dumps({"value": value, "by": by}), fence)
+        report = report_on(activity, task.input, self.world.healed, fence, by)
         self._report(report, fence, TRIES)
 
     def _report(self, report: Operation, fence: Fence, tries: int) -> None:

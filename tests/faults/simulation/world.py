@@ -14,6 +14,7 @@ from tests.faults.simulation.clients import Clients
 from tests.faults.simulation.endings import check_endings
 from tests.faults.simulation.faults import PROFILES, Faults, small_bounds
 from tests.faults.simulation.frames import Frames
+from tests.faults.simulation.keepers import Keeper
 from tests.faults.simulation.ledger import UNSTORABLE, Ledger
 from tests.faults.simulation.machine import Machine
 from tests.faults.simulation.network import Network
@@ -27,7 +28,12 @@ from tests.faults.simulation.workers import Worker
 
 STORY = 18 * SECOND
 LONGEST = 1_500 * SECOND
-WORKERS = 4
+CREWS = (
+    (Worker, Keeper, Worker, Keeper),
+    (Worker, Worker, Worker, Worker),
+    (Worker, Worker, Keeper, Keeper, Keeper),
+)
+"""Who works: those that poll take of every queue and every tenant, so two of them at the least."""
 LEASE = 4 * SECOND
 MODES = ("shared", "exclusive")
 
@@ -79,8 +85,8 @@ class World:
         for machine in self.machines:
             machine.start()
             self._plan_crash(machine)
-        for _ in range(WORKERS):
-            self.hire()
+        for kind in CREWS[self.seed % len(CREWS)]:
+            self.hire(kind)
         if self.faults.profile.leap_secs:
             self.schedule.after(
                 self.faults.pause(self.faults.profile.leap_secs), "leap", self._leap
@@ -120,10 +126,10 @@ class World:
         self.clients.heal()
         self.schedule.after(SECOND, "finishes", self._finish)
 
-    def hire(self) -> None:
+    def hire(self, kind: type[Worker | Keeper]) -> None:
         """One more worker."""
         self.hired += 1
-        Worker(self, f"w{self.hired}").begin()
+        kind(self, f"w{self.hired}").begin()
 
     def _plan_crash(self, machine: Machine) -> None:
         secs = self.faults.profile.crash_secs
@@ -175,13 +181,13 @@ class World:
             check.check(step)
         return outcome, tokens
 
-    def hint(self, source: Machine, looks: list[Look]) -> None:
+    def hint(self, source: Machine, looks: list[Look], ended: list[int]) -> None:
         """Tell the other machines, some time soon, or never."""
         for machine in self.machines:
             if machine is source or self.faults.strike(self.faults.profile.hint_lost):
                 continue
             label = f"{machine.name} hears of work"
-            self.schedule.soon(label, partial(deliver, machine, looks), SECOND // 5)
+            self.schedule.soon(label, partial(deliver, machine, looks, ended), SECOND // 5)
 
     # -- the end ---------------------------------------------------------------------------------
 
@@ -196,10 +202,11 @@ class World:
         check_endings(self)
 
 
-def deliver(machine: Machine, looks: list[Look]) -> None:
+def deliver(machine: Machine, looks: list[Look], ended: list[int]) -> None:
     """A hint arrives."""
     if machine.up:
         machine.engine.hint(looks)
+        machine.engine.have_ended(ended)
         machine.kick()
 
 

@@ -7,6 +7,7 @@ tells what is answered; ids, leases and tokens of that are used in later request
 import re
 from collections.abc import Callable, Mapping
 from random import Random
+from typing import Any
 from urllib.parse import quote
 
 import msgspec
@@ -15,6 +16,7 @@ from msgspec.structs import FieldInfo, fields
 from assay.server.route import Route
 from assay.server.routes.table import ROUTES
 from assay.wire.commands import CommandBody
+from assay.wire.exchange.operations import Operations
 from tests.properties.door.oracle import GOOD, judge_of
 from tests.properties.door.paths import METHODS, PARAMETER_TEXTS
 from tests.properties.door.requests import HOLE, SURVIVED, Case, good_value, written
@@ -58,12 +60,13 @@ BYTES = [
 
 
 class Sender(msgspec.Struct):
-    """Who sent a body."""
+    """Who sent a body, perhaps of an exchange."""
 
     worker_id: str = "w"
+    session: str = "w"
 
 
-_worker = msgspec.json.Decoder(Sender).decode
+_sender = msgspec.json.Decoder(Sender).decode
 
 
 class Mutations:
@@ -73,6 +76,7 @@ class Mutations:
         self.dice = Random(seed)
         self.known = {kind: list(names) for kind, names in FIRST.items()}
         self.numbers = [1]
+        self.run_nos = [1]
         self.claims: list[tuple[str, bytes, bytes]] = []
 
     def learn(self, case: Case, answer: Answer) -> None:
@@ -86,9 +90,17 @@ class Mutations:
         if isinstance(record, dict):
             self._learn_fields(record)
             if "lease" in record:
-                worker = _worker(case.body or b"").worker_id
-                claim = (record["workflow_id"], string(worker), string(record["lease"]))
-                self.claims = [*self.claims[-KEPT:], claim]
+                worker = _sender(case.body or b"").worker_id
+                self._learn_claim(record["workflow_id"], worker, record["lease"])
+            for task in record.get("runs", ()):
+                self._learn_claim(task["id"], _sender(case.body or b"").session, task["lease"])
+                self.run_nos.append(task["no"])
+            for task in record.get("activities", ()):
+                self.numbers.append(task["no"])
+                self.known["token"].append(task["token"])
+
+    def _learn_claim(self, id: str, worker: str, lease: str) -> None:
+        self.claims = [*self.claims[-KEPT:], (id, string(worker), string(lease))]
 
     def _learn_fields(self, record: Mapping[str, Json]) -> None:
         for key, value in record.items():
@@ -107,6 +119,8 @@ class Mutations:
         method = dice.choice(METHODS) if dice.random() < 0.02 else route.method
         path = self._path(route) + self._query(route)
         values = {} if route.takes is None else self._fields(route.takes.kind)
+        if "session" in values:
+            values |= self._exchange()
         if "commands" in values and self.claims and dice.random() < 0.7:
             id, values["worker_id"], values["lease"] = dice.choice(self.claims[-8:])
             path = route.path.replace("{workflow_id}", quote(id, safe=""))
@@ -159,6 +173,33 @@ class Mutations:
             written({"type": string(str(kind.__struct_config__.tag)), **self._fields(kind)})
             for kind in kinds
         ]
+
+    def _exchange(self) -> dict[str, bytes]:
+        """What an SDK would say, under the name of somebody who may hold a run."""
+        dice, queue = self.dice, string(self.dice.choice(self.known["queue"]))
+        id, session, lease = dice.choice(self.claims or [("held", string("w"), b'"c1"')])
+        parts = {"v": b"1", "session": session}
+        held = {"id": string(id), "lease": lease}
+        kinds = dice.choices(Operations.__args__, k=dice.choice([0, 0, 1, 1, 3]))
+        parts["operations"] = b"[%s]" % b",".join(
+            self._operation(kind, held if dice.random() < 0.7 else {}) for kind in kinds
+        )
+        if dice.random() < 0.6:
+            kind, room = dice.choice(["workflow", "activity"]).encode(), dice.randrange(-1, 4)
+            parts["takings"] = b'[["%s",%s,%d,%d]]' % (kind, queue, room, dice.randrange(3))
+        if dice.random() < 0.3:
+            parts["awaited"] = b"[%s]" % string(dice.choice(self.known["workflow_id"]))
+        if dice.random() < 0.2:
+            parts["held"] = b"[%s]" % lease
+        if dice.random() < 0.2:
+            parts["histories"] = b"[[%d,%d]]" % (dice.choice(self.run_nos), dice.randrange(5))
+        return parts
+
+    def _operation(self, kind: Any, held: Mapping[str, bytes]) -> bytes:
+        values = {"op": string(str(kind.__struct_config__.tag)), **self._fields(kind)}
+        if "no" in values:
+            values["no"] = b"%d" % self.dice.choice(self.numbers)
+        return written({**values, **(held if "lease" in values else {})})
 
     def _value(self, kind: type, field: FieldInfo) -> bytes:
         chance, name = self.dice.random(), field.encode_name

@@ -115,6 +115,7 @@ above_zero = number(lambda value: value > 0)
 span = number(lambda value: 0 < value <= LONGEST_SECS)
 delay = number(lambda value: 0 <= value <= LONGEST_SECS)
 any_delay = number(lambda value: value <= LONGEST_SECS)  # negative means none
+share = number(lambda value: 0 <= value <= 1)
 hold = number(lambda value: 0 <= value <= 60)
 integer, from_one = whole(), whole(1)
 
@@ -161,6 +162,26 @@ def texts_in(value: Json) -> list[str]:
     return found
 
 
+# -- what an exchange is made of -----------------------------------------------------------------
+
+
+def no_shape(_: Json) -> Verdict:
+    """None of the values that are tried is a structure of its own."""
+    return BAD_SHAPE
+
+
+def version(value: Json) -> Verdict:
+    verdict = integer(value)
+    return verdict if verdict is BAD_SHAPE else good_if(value == 1)
+
+
+def kind_of_task(value: Json) -> Verdict:
+    return GOOD if value in ("workflow", "activity") else BAD_SHAPE
+
+
+claim = text(lambda value: re.fullmatch("c[0-9a-f]{1,16}", value) is not None)
+
+
 # -- the fields of bodies ------------------------------------------------------------------------
 
 OPTIONS: Mapping[str, Judge] = {
@@ -170,30 +191,41 @@ OPTIONS: Mapping[str, Judge] = {
     "backoff_coefficient": above_zero,
     "start_to_close_secs": span,
     "heartbeat_timeout_secs": span,
+    "max_interval_secs": span,
+    "jitter": share,
+    "non_retryable": list_of(name, empty_object=True),
 }
 FENCE: Mapping[str, Judge] = {"worker_id": known, "attempt": integer, "token": known}
 POLICY = one_of("skip", "queue", "cancel_old", "allow_all")
 NAMED = {"workflow_type": name, "task_queue": name}
 
+START: Mapping[str, Judge] = NAMED | {
+    "workflow_id": new_id,
+    "namespace": known,
+    "input": anything,
+    "search_attributes": sound_object,
+    "timeout_secs": span,
+    "start_delay_secs": delay,
+    "if_exists": one_of("error", "use"),
+}
+SIGNAL: Mapping[str, Judge] = {"payload": anything, "request_id": label}
+FAIL: Mapping[str, Judge] = {
+    "error": free,
+    "failure": plain_object,
+    "retryable": truth,
+    "retry_after_secs": delay,
+}
+
 FIELDS: Mapping[str, Mapping[str, Judge]] = {
-    "StartWorkflow": NAMED
-    | {
-        "workflow_id": new_id,
-        "namespace": known,
-        "input": anything,
-        "search_attributes": sound_object,
-        "timeout_secs": span,
-        "start_delay_secs": delay,
-        "if_exists": one_of("error", "use"),
-    },
-    "SendSignal": {"payload": anything, "request_id": label},
+    "StartWorkflow": START,
+    "SendSignal": SIGNAL,
     "EndWorkflow": {"reason": free},
     "RetryWorkflow": {"requested_by": filled, "reason": filled},
     "ContinueWorkflow": {"input": anything, "workflow_id": new_id},
     "AddActivity": {"seq": from_one, "name": name, "task_queue": name, **OPTIONS},
     "Poll": {"queue": name, "worker_id": name, "wait_secs": hold},
     "CompleteTask": {"result": anything, **FENCE},
-    "FailTask": {"error": free, **FENCE},
+    "FailTask": {**FAIL, **FENCE},
     "HeartbeatTask": {"details": anything, **FENCE},
     "RegisterWorker": {
         "identity": name,
@@ -235,6 +267,7 @@ FIELDS: Mapping[str, Mapping[str, Judge]] = {
         "attempt": from_one,
         "result": anything,
         "error": free,
+        "failure": plain_object,
         "final": truth,
         "retry_in_secs": delay,
     },
@@ -243,8 +276,33 @@ FIELDS: Mapping[str, Mapping[str, Judge]] = {
     "UpsertSearchAttributes": {"patch": sound_object, "seq": from_one},
     "ContinueAsNew": {"input": anything, "carry": list_of(from_one, empty_object=True)},
     "CompleteWorkflow": {"result": anything},
-    "FailWorkflow": {"error": free},
+    "FailWorkflow": {"error": free, "failure": plain_object},
     "CancelWorkflow": {"reason": free},
+    "ExchangeRequest": {
+        "v": version,
+        "session": name,
+        "operations": list_of(no_shape),
+        "takings": list_of(no_shape),
+        "awaited": list_of(known),
+        "held": list_of(claim),
+        "histories": list_of(no_shape),
+        "wait_secs": hold,
+    },
+    "StartRun": START,
+    "SignalRun": {**SIGNAL, "id": known, "name": name},
+    "SubmitCommands": {
+        "id": known,
+        "lease": known,
+        "commands": list_of(no_shape),
+        "keeps": truth,
+        "holds": truth,
+        "seen": integer,
+    },
+    "ShowMismatch": {"id": known, "lease": known, "error": free},
+    "Complete": {"no": integer, "result": anything, **FENCE},
+    "Fail": {"no": integer, **FAIL, **FENCE},
+    "Heartbeat": {"no": integer, "details": anything, **FENCE},
+    "HandBack": {"kind": kind_of_task, "no": integer, "token": claim},
 }
 
 
@@ -290,11 +348,6 @@ def sound(value: str) -> Verdict:
     return good_if(is_sound(value))
 
 
-def unless_blank(judge: Callable[[str], Verdict]) -> Callable[[str], Verdict]:
-    """A form that sends its empty fields may be taken to mean nothing by them, or not."""
-    return lambda value: judge(value) if value else UNKNOWN
-
-
 def filter_text(value: str) -> Verdict:
     """An object of search attributes as a client would write it."""
     try:
@@ -311,10 +364,10 @@ PARAMETERS: Mapping[tuple[str, str], Callable[[str], Verdict]] = {
     ("/workflows/{id}/events", "cursor"): integer_text(),
     ("/workflows/{id}/events", "order"): word("asc", "desc"),
     ("/workflows/{id}/result", "wait_secs"): hold_text,
-    ("/workflows", "limit"): unless_blank(integer_text(1, 1000)),
-    ("/workflows", "offset"): unless_blank(integer_text(0)),
-    ("/workflows", "status"): unless_blank(word(*STATUSES)),
-    ("/workflows", "search_attrs"): unless_blank(filter_text),
+    ("/workflows", "limit"): integer_text(1, 1000),
+    ("/workflows", "offset"): integer_text(0),
+    ("/workflows", "status"): word(*STATUSES),
+    ("/workflows", "search_attrs"): filter_text,
 }
 ANYWHERE: Mapping[str, Callable[[str], Verdict]] = {
     "namespace": sound,

@@ -23,7 +23,10 @@ SURVIVED = frozenset({HELD, *range(200, 500)})
 ABSENT, ABSENT_NUMBER = "nowhere", "9007199254740991"
 HOLE = re.compile(r"\{(\w+)\}")
 STRANGER = b'"stranger"'
-CANDIDATES = [b'"x"', b"1", b"true", b"[]", b"{}", b'"0 0 1 1 *"', b'"UTC"', b'"skip"', b'"error"']
+CANDIDATES = [
+    *(b'"x"', b"1", b"true", b"[]", b"{}", b'"0 0 1 1 *"', b'"UTC"', b'"skip"', b'"error"'),
+    *(b'"workflow"', b'"c1"'),
+]
 Targets = Mapping[str, str]
 Fields = Mapping[str, bytes]
 

@@ -22,14 +22,14 @@ MAY_NAME_A_DIALECT = (
     "src/assay/server/serve.py",
 )
 
-DRIVERS = {
-    "apsw": "src/assay/store/sqlite/",
-    "asyncpg": "src/assay/store/postgres/",
-    "click": "src/assay/cli/",
-    "httptools": "src/assay/server/",
-    "sqlite3": "nowhere",
-    "uvicorn": "src/assay/server/",
-    "uvloop": "src/assay/server/",
+DRIVERS: dict[str, tuple[str, ...]] = {
+    "apsw": ("src/assay/store/sqlite/",),
+    "asyncpg": ("src/assay/store/postgres/",),
+    "click": ("src/assay/cli/",),
+    "httptools": ("src/assay/server/", "src/assay/sdk/http"),  # both ends of a connection
+    "sqlite3": ("nowhere",),
+    "uvicorn": ("src/assay/server/",),
+    "uvloop": ("src/assay/server/",),
 }
 
 PURE = ("src/assay/core/", "src/assay/model/")
@@ -71,9 +71,9 @@ def names(node: ast.AST) -> list[str]:
 def drivers_stay_in_their_folders(tree: Tree) -> Iterator[str]:
     for file in tree.product:
         for name, line in imported(file.syntax):
-            home = DRIVERS.get(name.split(".")[0])
-            if home is not None and not file.path.startswith(home):
-                yield f"{file.path}:{line}: {name} may be imported in {home} only"
+            homes = DRIVERS.get(name.split(".")[0])
+            if homes is not None and not file.path.startswith(homes):
+                yield f"{file.path}:{line}: {name} may be imported in {' and '.join(homes)} only"
 
 
 def clocks_and_dice_stay_in_their_seams(tree: Tree) -> Iterator[str]:

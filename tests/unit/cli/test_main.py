@@ -26,7 +26,7 @@ def test_help_loads_no_command_and_no_engine() -> None:
         [sys.executable, "-c", program], capture_output=True, text=True, check=True
     )
     loaded = done.stdout.splitlines()[-1]
-    assert loaded == "['assay', 'assay.cli', 'assay.cli.main', 'assay.errors']"
+    assert loaded == "['assay', 'assay.cli', 'assay.cli.group', 'assay.cli.main', 'assay.errors']"
 
 
 def test_version(capsys: pytest.CaptureFixture[str]) -> None:
@@ -45,8 +45,9 @@ def test_a_bad_command_line_ends_with_64(
     assert "Error: " in capsys.readouterr().err
 
 
-def test_support_modules_are_not_commands() -> None:
-    assert cli_main.main(["main"]) == 64
+@pytest.mark.parametrize("module", ["main", "group"])
+def test_support_modules_are_not_commands(module: str) -> None:
+    assert cli_main.main([module]) == 64
 
 
 def test_serve_takes_its_backend_from_the_environment() -> None:

@@ -13,6 +13,7 @@ from assay.core.draft import Draft
 from assay.core.view import CHILDREN_AT_ONCE, OpenChildren, Row, WholeRun
 from assay.errors import Refusal
 from assay.model.activity import Activity
+from assay.model.attempt import Attempt
 from assay.model.commands import Command, ScheduleActivity, ScheduleTimer, StartChild
 from assay.model.decision import Attribute, Change, Decision
 from assay.model.decision import Row as Kept
@@ -64,6 +65,7 @@ class Desk:
         self.schedules: dict[int, Schedule] = {}
         self.snapshots: dict[int, Snapshot] = {}
         self.requests: set[tuple[int, str]] = set()
+        self.attempts: dict[tuple[int, int], Attempt] = {}
         self.namespaces = {"main"}
         self.attributes: set[Attribute] = set()
         self.counts: Counter[tuple[str, str]] = Counter()
@@ -80,8 +82,10 @@ class Desk:
         return next((run for run in self.runs.values() if run.id == workflow_id), None)
 
     def open_children(self, run_no: int) -> OpenChildren:
-        unasked = (run for run in self._children(run_no) if run.cancel_seq is None)
-        nos = tuple(run.no for run in unasked if run.is_open)
+        parent = self.runs[run_no]
+        reached = None if parent.cascade is None else parent.asked_by
+        children = (run for run in self._children(run_no) if run.is_open)
+        nos = tuple(run.no for run in children if reached is None or run.asked_by != reached)
         return OpenChildren(nos[: self.children_at_once], len(nos) <= self.children_at_once)
 
     def payload(self, run_no: int, seq: int) -> str | None:
@@ -209,6 +213,13 @@ class Desk:
         """What follows runs, and what is not of runs."""
         for schedule in decision.schedules:
             self._keep(self.schedules, schedule)
+        for gone in decision.forgotten:
+            for key in [key for key in self.attempts if key[0] == gone.activity_no]:
+                assert self.attempts.pop(key).run_no == gone.run_no
+        for attempt in decision.attempts:
+            key = (attempt.activity_no, attempt.attempt)
+            assert key not in self.attempts
+            self.attempts[key] = attempt
         self.snapshots.update({each.run_no: each for each in decision.snapshots})
         self.requests.update((each.run_no, each.request_id) for each in decision.requests)
         for change in decision.namespaces:
@@ -221,6 +232,8 @@ class Desk:
             for shelf in (self.activities.rows, self.timers.rows):
                 for row in [row for row in shelf.values() if row.run_no == no]:
                     del shelf[row.no]
+            for key in [key for key, each in self.attempts.items() if each.run_no == no]:
+                del self.attempts[key]
             del self.history[no]
             self.snapshots.pop(no, None)
 
@@ -243,6 +256,10 @@ class Desk:
         row = self.timers.at(self.at(id).no, seq)
         assert row is not None
         return row
+
+    def failed_attempts(self, seq: int = 1, id: str = "wf") -> list[Attempt]:
+        no = self.activity(seq, id).no
+        return [attempt for attempt in self.attempts.values() if attempt.activity_no == no]
 
     def events(self, id: str = "wf") -> list[Event]:
         return self.history[self.at(id).no]

@@ -8,9 +8,11 @@ from assay.model.operations import (
     Cancel,
     Due,
     DueKind,
+    FailActivity,
     Heard,
     HeartbeatActivity,
     Terminate,
+    UndoActivityClaim,
 )
 from assay.model.retry import RetryPolicy
 from assay.model.states import ActivityStatus
@@ -157,3 +159,19 @@ def test_work_scheduled_after_the_cancel_request_is_wanted() -> None:
     assert desk.do(HeartbeatActivity(desk.activity().no)) == Heard(cancel_requested=False)
     report(desk, "fail")
     assert desk.activity().status is ActivityStatus.PENDING
+
+
+def test_a_repeated_cancel_request_is_told_to_cleanup_and_ends_none_of_it() -> None:
+    desk = running(RetryPolicy(3))
+    desk.do(Cancel("wf"))
+    desk.step(activity(2))
+    desk.work(2)
+    no = desk.activity(2).no
+    assert desk.do(HeartbeatActivity(no)) == Heard(cancel_requested=False)
+    desk.do(Cancel("wf"))
+    assert desk.do(HeartbeatActivity(no)) == Heard(cancel_requested=True)
+    desk.do(FailActivity(no, "broke"))
+    assert (desk.activity(2).status, desk.activity(2).attempt) == (ActivityStatus.PENDING, 2)
+    claim = desk.work(2)
+    desk.do(UndoActivityClaim(no, claim.token))
+    assert desk.activity(2).status is ActivityStatus.PENDING

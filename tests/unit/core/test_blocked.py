@@ -3,7 +3,7 @@
 import pytest
 
 from assay.core.claim import is_run_claimable
-from assay.errors import Conflict
+from assay.errors import Conflict, NonDeterminism
 from assay.model.commands import CompleteWorkflow
 from assay.model.operations import (
     Cancel,
@@ -116,6 +116,29 @@ def test_a_late_last_batch_may_end_a_blocked_run() -> None:
     desk = blocked_desk()
     desk.submit(CompleteWorkflow(None))
     assert (desk.at().status, desk.at().blocked) == (RunStatus.COMPLETED, None)
+
+
+def refuse(desk: Desk) -> None:
+    """Another name under a seq that history holds."""
+    with pytest.raises(NonDeterminism):
+        desk.submit(activity(name="other"))
+
+
+def test_a_repeated_request_under_the_claim_is_held_up_by_no_back_off_either() -> None:
+    desk = Desk()
+    desk.start()
+    desk.step(activity())
+    desk.do(Cancel("wf"))
+    for _ in range(3):
+        ready(desk)
+        desk.claim()
+        refuse(desk)
+    assert (desk.at().ready_at or 0) == desk.now + 4 * MICROS
+    ready(desk)
+    desk.claim()
+    desk.do(Cancel("wf"))
+    refuse(desk)
+    assert is_run_claimable(desk.at(), desk.now)
 
 
 @pytest.mark.parametrize("closes", [True, False])

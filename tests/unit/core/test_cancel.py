@@ -118,14 +118,36 @@ def test_every_open_run_below_is_asked_with_the_same_reason_and_told_to_stop() -
     assert not due(desk)
 
 
-def test_a_child_asked_before_is_not_asked_again() -> None:
+def reasons(desk: Desk, id: str) -> list[str]:
+    """Of all requests that a run got."""
+    return [said(event)["reason"] for event in desk.events(id) if event.type is REQUESTED]
+
+
+def test_runs_that_were_asked_before_are_asked_again_and_nothing_else_of_them_is_touched() -> None:
     desk = Desk()
-    family(desk, {"wf": 2})
-    desk.do(Cancel("wf.0"))
-    told = desk.told("wf.0")
-    desk.do(Cancel("wf"))
-    assert desk.told("wf.0") == told
-    assert asked(desk) == ["wf", "wf.0", "wf.1"]
+    family(desk, {"wf": 2, "wf.0": 1, "wf.0.0": 1})
+    desk.do(Cancel("wf.0", "own"))
+    desk.step(activity(1), timer(1), id="wf.0")
+    first, pending, open_timer = desk.at("wf.0"), desk.activity(1, "wf.0"), desk.timer(1, "wf.0")
+    desk.later(1)
+    desk.do(Cancel("wf", "all"))
+    assert (desk.activity(1, "wf.0"), desk.timer(1, "wf.0")) == (pending, open_timer)
+    again = desk.at("wf.0")
+    assert (again.cancel_seq, again.ready_at) == (first.cancel_seq, desk.now)
+    for id in ("wf.0", "wf.0.0", "wf.0.0.0"):
+        assert reasons(desk, id) == ["own", "all"]
+    assert reasons(desk, "wf") == reasons(desk, "wf.1") == ["all"]
+    assert not due(desk)
+
+
+def test_a_repeated_request_goes_no_further() -> None:
+    desk = Desk()
+    family(desk, {"wf": 1})
+    for reason in ("one", "two"):
+        desk.do(Cancel("wf", reason))
+    assert (reasons(desk, "wf"), reasons(desk, "wf.0")) == (["one", "two"], ["one"])
+    desk.do(Cancel("wf.0", "own"))
+    assert reasons(desk, "wf.0") == ["one", "own"]
 
 
 def drain(desk: Desk, after_each: Callable[[], None] = lambda: None) -> int:
@@ -158,6 +180,48 @@ def test_a_cascade_goes_on_in_steps_of_limited_size(monkeypatch: pytest.MonkeyPa
     assert max(sizes) == 1 + 4
     assert all(desk.told(id).count(REQUESTED) == 1 for id in asked(desk))
     assert all(said(desk.events(id)[-1]) == {"reason": "why"} for id in asked(desk))
+
+
+def test_a_cascade_in_steps_asks_again_whom_another_one_has_asked(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(cancelling, "CASCADE_AT_ONCE", 4)
+    desk = Desk()
+    family(desk, {"wf": 10, "wf.1": 9, "wf.8": 2})
+    desk.do(Cancel("wf.1", "own"))
+    drain(desk)
+    desk.do(Cancel("wf", "all"))
+    drain(desk)
+    for run in desk.all():
+        told = ["own", "all"] if run.id.startswith("wf.1") else ["all"]
+        assert reasons(desk, run.id) == told, run.id
+
+
+@pytest.mark.parametrize("in_one_batch", [False, True])
+@pytest.mark.parametrize("at", [0, -1])
+@pytest.mark.parametrize("steps", range(4))
+@pytest.mark.parametrize("below_first", [True, False])
+def test_a_request_that_comes_to_another_one_on_its_way_down_takes_over(
+    monkeypatch: pytest.MonkeyPatch, below_first: bool, steps: int, at: int, in_one_batch: bool
+) -> None:
+    monkeypatch.setattr(cancelling, "CASCADE_AT_ONCE", 4)
+    desk = Desk()
+    family(desk, {"wf": 3, "wf.1": 9, "wf.1.2": 6})
+    one, two = (Cancel("wf.1", "own"), Cancel("wf", "all"))[:: 1 if below_first else -1]
+    if in_one_batch:
+        desk.ask(one, two)
+    else:
+        desk.do(one)
+        for _ in range(steps):
+            if left := due(desk):
+                desk.do(Due(DueKind.RUN, left[at].no))
+        desk.do(two)
+    drain(desk)
+    for run in desk.all():
+        told = reasons(desk, run.id)
+        assert "all" in told, run.id
+        assert len(told) == len(set(told)), run.id
+        assert run.id.startswith("wf.1") or told == ["all"]
 
 
 def test_a_cascade_goes_on_below_a_limited_number_of_levels(

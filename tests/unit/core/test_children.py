@@ -4,7 +4,7 @@ import pytest
 
 from assay.model.commands import CompleteWorkflow, FailWorkflow
 from assay.model.events import EventType
-from assay.model.operations import Cancel, Start, Terminate
+from assay.model.operations import Cancel, DeleteRun, Start, Terminate
 from assay.model.states import RunStatus
 from tests.unit.core.desk import Desk, child, said
 
@@ -61,6 +61,24 @@ def test_another_runs_id_is_a_failure_at_once_and_once() -> None:
         "error": "workflow id child is in use by another run",
     }
     assert desk.at().ready_at is not None
+
+
+def test_an_id_that_is_free_again_has_had_its_outcome() -> None:
+    desk = Desk()
+    desk.start()
+    desk.do(Start("other", "child"))
+    desk.step(child())
+    desk.do(Terminate("child"))
+    desk.do(DeleteRun("child"))
+    told = desk.told()
+    desk.step()
+    desk.later(1)
+    desk.step(child(), child("another"))
+    assert desk.run_by_id("child") is None
+    assert desk.told() == [*told, EventType.CHILD_WORKFLOW_STARTED]
+    assert desk.at().ready_at == desk.now, "the answer has long been there"
+    desk.step(CompleteWorkflow("1"), id="another")
+    assert desk.told()[-1] is EventType.CHILD_WORKFLOW_COMPLETED
 
 
 def test_a_run_cannot_be_its_own_child() -> None:

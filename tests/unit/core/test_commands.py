@@ -45,7 +45,7 @@ def test_a_timer_is_due_after_its_duration(secs: float, due: float) -> None:
         "timer_id": row.no,
         "timer_seq": 2,
         "fire_at": seconds(row.fire_at),
-        "duration_secs": secs,
+        "duration_secs": max(0, secs),
     }
 
 
@@ -184,6 +184,16 @@ def test_what_follows_a_terminal_command_is_ignored() -> None:
     assert desk.at().status is RunStatus.COMPLETED
     assert desk.told() == [STARTED, EventType.ACTIVITY_SCHEDULED, EventType.WORKFLOW_COMPLETED]
     assert desk.activity(1).status is ActivityStatus.CANCELLED
+
+
+@pytest.mark.parametrize("failure", [None, '{"type":"Broken","traceback":null}'])
+def test_a_handler_that_raised_says_as_much_as_it_can(failure: str | None) -> None:
+    desk = Desk()
+    desk.start()
+    desk.step(FailWorkflow("no", failure))
+    more = {} if failure is None else {"failure": {"type": "Broken", "traceback": None}}
+    assert said(desk.events()[-1]) == {"error": "no", **more}
+    assert desk.at().error == "no"
 
 
 def test_a_batch_claimed_before_the_first_cancel_request_schedules_nothing() -> None:

@@ -255,6 +255,16 @@ def test_what_is_no_signal_cannot_be_carried(seq: int) -> None:
     assert not desk.activities.rows
 
 
+def test_a_refusal_names_the_place_in_what_was_sent() -> None:
+    desk = Desk()
+    desk.start()
+    desk.claim()
+    bad = ContinueAsNew(None, (99,))
+    with pytest.raises(BadValue, match=r"^command 4: carry"):
+        desk.do(SubmitCommands("wf", "w1", (activity(), bad), places=(1, 4)))
+    assert (desk.at().blocked or "").startswith("command 4: carry")
+
+
 def test_an_operators_successor_gets_no_signals() -> None:
     desk = Desk()
     desk.start()
@@ -276,6 +286,22 @@ def test_a_continuation_claimed_before_a_cancel_request_is_skipped() -> None:
     desk.step(CONTINUE)
     assert desk.at().status is RunStatus.COMPLETED
     assert newest(desk).cancel_seq is None
+
+
+def test_a_repeated_request_since_the_claim_holds_a_continuation_up_too() -> None:
+    desk = Desk()
+    desk.start()
+    desk.step()
+    desk.do(Cancel("wf"))
+    desk.claim()
+    desk.do(Cancel("wf"))
+    desk.submit(activity(), CONTINUE, timer())
+    assert (desk.at().status, len(desk.all())) == (RunStatus.RUNNING, 1)
+    assert desk.at().ready_at is not None
+    assert desk.activity().status is ActivityStatus.PENDING, "cleanup goes on"
+    assert desk.timer().state is TimerState.OPEN
+    desk.step(CONTINUE)
+    assert desk.at().status is RunStatus.COMPLETED
 
 
 def test_only_one_end_counts() -> None:

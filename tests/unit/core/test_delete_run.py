@@ -16,6 +16,7 @@ from assay.model.operations import (
     Cancel,
     CompleteActivity,
     DeleteRun,
+    FailActivity,
     Signal,
     Start,
     Started,
@@ -40,6 +41,9 @@ def ended() -> Desk:
         RecordSnapshot("{}"),
     )
     desk.work(2)
+    desk.do(FailActivity(desk.activity(2).no, "not yet"))
+    desk.later(1)
+    desk.work(2)
     desk.do(Signal("wf", "go", None, "request-1"))
     desk.step(CompleteWorkflow("[7]"))
     return desk
@@ -52,6 +56,7 @@ def test_all_that_belongs_to_it_goes() -> None:
     assert desk.run_by_id("wf") is None
     assert no not in desk.history
     assert not desk.snapshots
+    assert not desk.attempts
     assert not [row for row in desk.activities.rows.values() if row.run_no == no]
     assert not [row for row in desk.timers.rows.values() if row.run_no == no]
     assert not [each for each in desk.attributes if each.run_no == no]
@@ -194,6 +199,7 @@ def test_a_child_that_is_deleted_while_its_parent_replays_is_told_once() -> None
     desk.step(CompleteWorkflow("1"), id="kid")
     desk.do(DeleteRun("kid"))
     desk.submit(child("kid"), id="parent")
-    desk.step(CompleteWorkflow("2"), id="kid")
+    assert desk.run_by_id("kid") is None, "nobody would hear of it"
+    assert desk.at("parent").ready_at == desk.now
     [told] = [each for each in desk.events("parent") if each.type in CHILD_OUTCOMES]
     assert said(told)["result"] == 1

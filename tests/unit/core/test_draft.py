@@ -78,7 +78,7 @@ def test_a_batch_refused_half_way_is_taken_back_but_for_its_text() -> None:
     no = desk.at().no
     assert (draft.activities.at(no, 2), draft.timers.at(no, 2)) == (None, None)
     assert [row.seq for row in draft.activities.live(no)] == [1]
-    assert [run.id for run in draft.unasked_children(no)[0]] == ["child"]
+    assert [run.id for run in draft.unasked_children(no, no)[0]] == ["child"]
 
 
 def test_what_was_taken_back_can_be_done_anew() -> None:
@@ -133,9 +133,9 @@ def test_rows_made_in_a_batch_are_found_in_it_in_every_way() -> None:
     assert row is not None
     assert draft.activities.get(row.no) is row
     assert [row.seq for row in draft.activities.live(no)] == [1, 2]
-    assert [run.id for run in draft.unasked_children(no)[0]] == ["child"]
+    assert [run.id for run in draft.unasked_children(no, no)[0]] == ["child"]
     decide(draft, Terminate("child"), RULES)
-    assert draft.unasked_children(no) == ([], True)
+    assert draft.unasked_children(no, no) == ([], True)
     parent = draft.run(no)
     assert parent is not None
     assert draft.is_told(parent, "child")

@@ -52,7 +52,7 @@ def test_late_outcomes_of_lower_seq_are_told_now_in_their_order() -> None:
     give_up(desk)
     desk.do(CompleteActivity(desk.activity(2).no, "[2]"))
     desk.later(1)
-    desk.do(FailActivity(desk.activity(1).no, "late"))
+    desk.do(FailActivity(desk.activity(1).no, "late", failure='{"type":"Late"}'))
     desk.later(1)
     desk.do(CompleteActivity(desk.activity(3).no))
     retry(desk)
@@ -63,6 +63,8 @@ def test_late_outcomes_of_lower_seq_are_told_now_in_their_order() -> None:
         (EventType.ACTIVITY_COMPLETED, 3),
     ]
     assert [told[0][1]["result"], told[1][1]["error"], told[2][1]["result"]] == [[2], "late", None]
+    assert told[1][1]["failure"] == {"type": "Late"}
+    assert desk.activity(1).late_outcome is None
     assert desk.activity(4).status is ActivityStatus.RUNNING
     assert desk.activity(2).late_outcome is None
     assert desk.activity(2).outcome_seq == desk.at().last_seq - 2

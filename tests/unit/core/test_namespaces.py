@@ -47,8 +47,6 @@ def test_nothing_new_begins_in_one_that_is_gone_but_its_runs_go_on() -> None:
     assert desk.at().namespace == "shop"
     with pytest.raises(NotFound, match="not found: namespace shop"):
         desk.do(start("new"))
-    with pytest.raises(NotFound):
-        desk.do(Start("order", "wf", namespace="shop", use_existing=True))
     desk.do(Signal("wf", "go"))
     desk.step(child(), ContinueAsNew(None, ()))
     assert [run.namespace for run in desk.all()] == ["shop"] * 3

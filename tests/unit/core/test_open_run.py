@@ -70,3 +70,23 @@ def test_ids_nobody_gave_differ_within_one_batch() -> None:
     desk = Desk()
     desk.ask(*[Start("order")] * 20)
     assert len({run.id for run in desk.all()}) == 20
+
+
+@pytest.mark.parametrize(
+    ("kind", "length"),
+    [
+        ("a" * 1_000, 1_000),
+        ("İ" * 500, 1_000),
+        ("a" * 972, 1_000),
+        ("a" * 971, 999),
+        ("ä" * 500, 528),
+    ],
+)
+def test_a_generated_id_is_no_longer_than_one_that_a_client_may_choose(
+    kind: str, length: int
+) -> None:
+    numbers = (1, 2, 2**40 - 1)
+    ids = [generated_workflow_id(kind, no, NOW) for no in numbers]
+    assert {len(id.encode()) for id in ids} == {length}
+    for id, no in zip(ids, numbers, strict=True):
+        assert id.endswith(f"-{NOW:014x}{no:010x}")

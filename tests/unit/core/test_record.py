@@ -1,6 +1,7 @@
 """What a replay has recorded: side effects, steps and patches, each once, in whatever order."""
 
 import pytest
+from msgspec.structs import replace
 
 from assay.core.claim import is_run_claimable
 from assay.model.commands import (
@@ -135,6 +136,23 @@ def test_the_outcome_of_a_step_is_in_history(
         kind,
         {"step_seq": 1, "name": "charge", "attempt": 1, **outcome},
     )
+
+
+@pytest.mark.parametrize(
+    ("command", "kind", "shown"),
+    [
+        (step(error="no"), EventType.STEP_FAILED, {"type": "Down", "cause": None}),
+        (failed(retry_in=1), EventType.STEP_ATTEMPT_FAILED, {"type": "Down", "cause": None}),
+        (step(), EventType.STEP_COMPLETED, None),
+    ],
+)
+def test_what_more_there_is_to_say_of_an_error_is_in_history_too(
+    command: RecordStep, kind: EventType, shown: object
+) -> None:
+    desk = begun(replace(command, failure='{"type":"Down","cause":null}'))
+    last = desk.events()[-1]
+    assert (last.type, said(last).get("failure")) == (kind, shown)
+    assert said(last).get("error") == command.error
 
 
 @pytest.mark.parametrize("command", [step(), step(error="no"), failed()])

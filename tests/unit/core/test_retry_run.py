@@ -201,3 +201,20 @@ def test_timers_silenced_by_a_cancel_request_stay_silent() -> None:
     give_up(desk)
     retry(desk)
     assert desk.timer().state is TimerState.SILENCED
+
+
+def test_a_cancel_request_stands_after_a_retry_so_the_next_one_is_a_repeat() -> None:
+    """History still holds it, and no replay raises it twice: a second first one would end cleanup
+    that the handler goes on waiting for."""
+    desk = begun(once(1))
+    desk.do(Cancel("wf"))
+    desk.step(once(2))
+    fail(desk, 2)
+    give_up(desk)
+    retry(desk)
+    assert desk.standing().count(EventType.WORKFLOW_CANCEL_REQUESTED) == 1
+    desk.do(Cancel("wf"))
+    assert desk.at().ready_at == desk.now
+    assert desk.activity(2).status is ActivityStatus.PENDING
+    complete(desk, 2)
+    assert desk.told()[-1] is EventType.ACTIVITY_COMPLETED

@@ -204,14 +204,24 @@ def test_another_type_or_namespace_will_not(other: Start) -> None:
         desk.do(other)
 
 
-def test_a_namespace_that_is_gone_is_not_found_before_the_id_is_looked_at() -> None:
+@pytest.mark.parametrize(
+    "other",
+    [
+        Start("order", "new", "shop", use_existing=True),
+        Start("other", "wf", "shop", use_existing=True),
+        Start("order", "wf", "shop"),
+    ],
+)
+def test_in_a_namespace_that_is_gone_a_like_run_will_do_and_nothing_else(other: Start) -> None:
     desk = Desk()
     desk.do(CreateNamespace("shop"))
     start = Start("order", "wf", "shop", use_existing=True)
     desk.do(start)
     desk.do(DeleteNamespace("shop"))
-    with pytest.raises(NotFound):
-        desk.do(start)
+    assert desk.do(start) == Started(desk.at(), existing=True)
+    assert desk.decision.is_empty
+    with pytest.raises(NotFound, match="not found: namespace shop"):
+        desk.do(other)
 
 
 def test_several_in_one_batch_are_one_run() -> None:

@@ -42,9 +42,8 @@ ACTIVITY = AwaitedActivity(
     queue="work",
     attempt=1,
     max_attempts=3,
-    initial_interval_secs=1.0,
-    backoff_coefficient=2.0,
     scheduled_at=NOW - 10 * MICROS,
+    failed_at=None,
     started_at=None,
     ready_at=NOW - 10 * MICROS,
     claimed_by=None,
@@ -150,8 +149,10 @@ def test_an_activity_that_will_be_tried_again() -> None:
     at = NOW + 3 * MICROS
     waiting = replace(ACTIVITY, attempt=3, scheduled_at=at, ready_at=at, max_attempts=5)
     note = "failed, attempt 3 of 5 comes then on queue 'work'"
-    since = NOW + 3 * MICROS - 2 * MICROS
-    assert only(activities=(waiting,)) == Reason(ReasonKind.RETRY, "pay", min(NOW, since), at, note)
+    failed = replace(waiting, failed_at=NOW - 7)
+    assert only(activities=(failed,)) == Reason(ReasonKind.RETRY, "pay", NOW - 7, at, note)
+    # Attempts that failed before they were kept, in an older version.
+    assert only(activities=(waiting,)) == Reason(ReasonKind.RETRY, "pay", NOW, at, note)
     assert only(activities=(replace(waiting, ready_at=NOW),)).kind is ReasonKind.ACTIVITY
 
 
@@ -248,7 +249,7 @@ maybe = st.none() | moments
             lambda **fields: replace(ACTIVITY, **fields),
             status=st.sampled_from([ActivityStatus.PENDING, ActivityStatus.RUNNING]),
             attempt=st.integers(1, 5000),
-            backoff_coefficient=st.sampled_from([0.1, 1.0, 1e300]),
+            failed_at=maybe,
             ready_at=maybe,
             claim_until=maybe,
         ),

@@ -187,14 +187,25 @@ def test_one_poll_on_a_deep_queue_loads_no_more_than_it_can_take() -> None:
     assert max(len(step.keys) for step in again.loads) < 10
 
 
-def test_a_shared_store_is_looked_at_again_after_a_while() -> None:
+def test_whoever_is_told_that_there_is_nothing_is_told_so_by_the_rows() -> None:
     one = Bench(exclusive=False)
     two = Bench(one.store, exclusive=False)
     assert two.poll().grant is None
     one.start("wf")
-    assert two.poll().grant is None
-    two.later(SWEEP_EVERY / MICROS)
     assert two.poll().run.id == "wf"
+
+
+def test_for_held_polls_a_shared_store_is_looked_at_again_after_a_while() -> None:
+    one = Bench(exclusive=False)
+    two = Bench(one.store, exclusive=False)
+    assert two.poll().grant is None
+    one.start("wf")
+    waiting = two.poll(held=True)
+    assert waiting.waits
+    two.later(SWEEP_EVERY / MICROS)
+    two.engine.hint(None)
+    two.run()
+    assert waiting.run.id == "wf"
 
 
 def test_a_hint_of_another_engine_is_followed_at_once() -> None:

@@ -21,8 +21,8 @@ from tests.unit.engine.bench import LEASE, RUNS, WORK, Bench
 OTHER = Look(TaskKind.WORKFLOW, None, "other")
 
 
-def activity(seq: int, **options: float) -> ScheduleActivity:
-    return ScheduleActivity(seq, "work", "default", None, RetryPolicy(max_attempts=1, **options))
+def activity(seq: int) -> ScheduleActivity:
+    return ScheduleActivity(seq, "work", "default", None, RetryPolicy(max_attempts=1))
 
 
 def refuse_poison(batch: Batch) -> CommitOutcome | None:

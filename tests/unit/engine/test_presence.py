@@ -6,7 +6,7 @@ from collections.abc import Mapping
 import pytest
 
 from assay.engine import presence as module
-from assay.engine.limits import WORKER_SILENT_AFTER
+from assay.engine.limits import WORKER_SILENT_AFTER, WORKERS_KEPT_FOR
 from assay.engine.presence import Presence
 from assay.errors import StoreUnavailable
 from assay.store.catalogue import Living
@@ -170,3 +170,21 @@ def test_what_is_seen_during_a_write_is_not_lost() -> None:
     presence.seen(KNOWN, 1)
     asyncio.run(presence.write_behind())
     assert presence.heard_at(KNOWN) == 2
+
+
+def test_who_is_forgotten_is_looked_up_again_and_the_others_are_not() -> None:
+    async def story() -> None:
+        store, now = Watched(), WORKERS_KEPT_FOR + 100
+        await store.open()
+        presence = Presence(store)
+        for worker in (KNOWN, OTHER):
+            presence.register(worker, "main")
+        presence.seen(OTHER, now)
+        assert await presence.forget(now) == 0
+        assert store.written == [{OTHER: now}]
+        for worker in (KNOWN, OTHER):
+            assert await presence.namespace_of(worker) == "main"
+        assert store.asked == [KNOWN]
+        await store.close()
+
+    asyncio.run(story())

@@ -25,8 +25,13 @@ SECOND = MICROS
 RUNS_OF_Q = Look(TaskKind.WORKFLOW, None, "q")
 
 
-def scheduled(overlap: OverlapPolicy = OverlapPolicy.SKIP, cron: str = "* * * * * *") -> Bench:
-    bench = Bench()
+def scheduled(
+    overlap: OverlapPolicy = OverlapPolicy.SKIP,
+    cron: str = "* * * * * *",
+    *,
+    exclusive: bool = True,
+) -> Bench:
+    bench = Bench(exclusive=exclusive)
     bench.do(CreateNamespace("shop"))
     bench.do(CreateSchedule("shop", "tick", "report", cron, "UTC", None, "q", overlap))
     return bench
@@ -107,15 +112,90 @@ def queued() -> Bench:
     return bench
 
 
-def test_a_queued_start_is_found_by_the_sweep_although_the_next_instant_is_near() -> None:
+def test_a_queued_start_nobody_remembers_is_found_by_the_sweep_although_an_instant_is_near() -> (
+    None
+):
     bench = queued()
     sweep(bench)
     assert planned(bench).queued_start is not None
+    bench.engine.index.starts.clear()
     bench.do(Terminate(planned(bench).last_workflow_id or ""))
     bench.later(0.5)
     sweep(bench)
     assert planned(bench).queued_start is None
     assert bench.stored(planned(bench).last_workflow_id or "").is_open
+
+
+def test_a_queued_start_is_made_with_the_end_it_waits_for_and_needs_no_sweep() -> None:
+    bench = queued()
+    bench.do(Terminate(planned(bench).last_workflow_id or ""))
+    assert planned(bench).queued_start is None
+    assert bench.stored(planned(bench).last_workflow_id or "").is_open
+    assert not bench.engine.index.starts
+    assert wake_at(bench) == planned(bench).next_run_at
+
+
+def test_a_queued_start_follows_its_run_through_successors_without_a_sweep() -> None:
+    bench = queued()
+    for _ in range(3):
+        run = bench.poll(RUNS_OF_Q).run
+        assert planned(bench).queued_start is not None
+        bench.do(SubmitCommands(run.id, "w1", (ContinueAsNew(None, ()),)))
+    run = bench.poll(RUNS_OF_Q).run
+    bench.do(SubmitCommands(run.id, "w1", (CompleteWorkflow(None),)))
+    assert planned(bench).queued_start is None
+
+
+def test_a_queued_start_is_known_after_a_restart() -> None:
+    bench = queued()
+    bench.engine.forget_all()
+    assert not bench.engine.index.starts
+    bench.engine.recover([], bench.store.waiting_starts_now())
+    bench.do(Terminate(planned(bench).last_workflow_id or ""))
+    assert planned(bench).queued_start is None
+
+
+@pytest.mark.parametrize("busy", [False, True], ids=["idle", "while it is put off"])
+def test_a_queued_start_is_made_when_another_instance_tells_of_the_end(busy: bool) -> None:
+    here = scheduled(OverlapPolicy.QUEUE, cron="*/2 * * * * *", exclusive=False)
+    there = Bench(here.store, exclusive=False)
+    here.now = wake_at(here) or 0
+    here.run()
+    here.now = there.now = wake_at(here) or 0
+    step = here.to_commit() if busy else None
+    here.run()
+    run = planned(here).last_workflow_id or ""
+    if step is not None:
+        # It is in, and the end that it waits for too, before this instance hears so itself.
+        outcome = here.store.commit_now(step.batch)
+        there.do(Terminate(run))
+        assert here.engine.have_ended(there.engine.committed_ends)
+        here.drive(here.engine.committed(outcome))
+    else:
+        there.do(Terminate(run))
+        assert here.engine.have_ended(there.engine.committed_ends)
+    assert planned(here).queued_start is not None
+    here.run()
+    assert planned(here).queued_start is None
+
+
+def test_ends_that_nobody_waits_for_are_forgotten_at_once() -> None:
+    bench = scheduled(OverlapPolicy.QUEUE)
+    bench.start("wf")
+    bench.do(Terminate("wf"))
+    assert not bench.engine.have_ended([1, 2, 3])
+    assert bench.engine.begin(bench.now) is None
+
+
+def test_a_queued_start_in_a_namespace_that_is_gone_keeps_nobody_busy() -> None:
+    bench = queued()
+    bench.do(DeleteNamespace("shop"))
+    bench.do(Terminate(planned(bench).last_workflow_id or ""))
+    assert planned(bench).queued_start is not None
+    assert bench.run(most=3) == 0
+    bench.do(CreateNamespace("shop"))
+    sweep(bench)
+    assert planned(bench).queued_start is None
 
 
 @pytest.mark.parametrize("order", [1, -1])

@@ -18,7 +18,7 @@ def waiting(wants: Wants, look: Look = A) -> list[Want]:
     while (want := wants.first(look)) is not None:
         found.append(wants.grant(look))
         assert found[-1] is want
-    wants.put_back(found)
+    wants.put_back([(want, True) for want in found])
     return found
 
 
@@ -47,7 +47,7 @@ def test_what_was_granted_in_vain_goes_back_before_all_others_in_order() -> None
     first, second, third = add(wants), add(wants), add(wants)
     granted = [wants.grant(A), wants.grant(A)]
     wants.unserved.clear()
-    wants.put_back(granted)
+    wants.put_back([(want, True) for want in granted])
     assert waiting(wants) == [first, second, third]
     assert {want.state for want in granted} == {WantState.WAITING}
     assert list(wants.unserved) == [A]
@@ -76,7 +76,7 @@ def test_who_left_while_a_grant_was_under_way_is_passed_over_when_it_goes_back()
     first, second = add(wants), add(wants)
     granted = wants.grant(A)
     granted.gone = True
-    wants.put_back([granted])
+    wants.put_back([(granted, True)])
     assert wants.first(A) is second
     assert first is granted
 

@@ -2,6 +2,7 @@
 
 import pytest
 
+from assay.core.claim import KEPT_FOR
 from assay.engine import windows as module
 from assay.engine.windows import Window, Windows
 from assay.model.task import TaskKind
@@ -77,6 +78,73 @@ def test_a_window_that_is_not_whole_leaves_later_tasks_to_the_store() -> None:
     window.load([], 2, 6)
     window.add(3, 30)
     assert drained(window) == [3]
+
+
+def kept(*pairs: tuple[int, int], held: bool = False) -> list[Ready]:
+    return [Ready(no, at, "main", "default", "w1", held) for no, at in pairs]
+
+
+def test_what_a_worker_keeps_is_anybodys_a_second_later() -> None:
+    window = Window()
+    window.load([*kept((1, 10)), *ready((2, 20))], 9, 5)
+    assert drained(window, 10 + KEPT_FOR - 1) == [2]
+    assert window.next_at() == 10 + KEPT_FOR
+    assert drained(window, 10 + KEPT_FOR) == [1]
+
+
+def test_what_a_worker_holds_on_is_nobodys() -> None:
+    window = Window()
+    window.load(kept((1, 10), held=True), 9, 5)
+    assert window.whole
+    assert window.next_at() is None
+
+
+@pytest.mark.parametrize(
+    ("found", "whole"),
+    [
+        ([*ready((1, 1)), *kept((2, 2))], True),
+        ([*ready((1, 1), (3, 3)), *kept((2, 2))], False),
+        ([*ready((1, 1)), *kept((2, 2), (3, 3))], False),
+        ([*ready((1, 1)), *kept((2, 2), (3, 3), held=True)], False),
+    ],
+)
+def test_of_both_sorts_there_may_be_as_many_as_were_asked_for(
+    found: list[Ready], whole: bool
+) -> None:
+    window = Window()
+    window.load(found, 2, 5)
+    assert window.whole is whole
+
+
+def test_it_knows_what_is_ready_by_now_if_it_reaches_beyond() -> None:
+    window = Window()
+    assert not window.knows(0)
+    window.load([], 2, 5)
+    assert window.knows(100)
+    window.load(ready((1, 10), (2, 20)), 2, 5)
+    assert (window.knows(5), window.knows(20)) == (True, False)
+    assert drained(window, 10) == [1]
+    assert (window.knows(10), window.knows(19), window.knows(20)) == (True, True, False)
+    assert drained(window, 20) == [2]
+    assert not window.knows(19), "the next one may come any moment"
+
+
+def test_what_is_kept_for_later_does_not_stand_for_what_is_ready() -> None:
+    window = Window()
+    window.load([*kept((1, 5)), *ready((2, 10), (3, 20))], 2, 5)
+    assert drained(window, 30) == [2, 3]
+    assert window.next_at() == 5 + KEPT_FOR
+    assert not window.knows(30), "there may be more behind those two"
+
+
+def test_what_was_taken_goes_back_however_far_it_reaches() -> None:
+    window = Window()
+    window.load([*kept((1, 10), (2, 20)), *ready((3, 30))], 2, 5)
+    assert window.take(30) == 3
+    window.add(3, 30)
+    assert window.take(30) is None
+    window.put_back(3, 30)
+    assert window.take(30) == 3
 
 
 def test_a_window_that_grows_too_large_keeps_the_longest_ready(

@@ -5,11 +5,16 @@ import json
 
 import pytest
 
+from assay.core.decide import Rules
+from assay.engine.clock import wall_clock
+from assay.engine.runner import Runner
 from assay.errors import EngineStopped, NonDeterminism, StoreLocked, UsageFault
 from assay.model.operations import Start
-from assay.server.app import App
+from assay.server.app import App, create_app
 from assay.server.asgi import Sent
 from assay.server.problems import status_of
+from assay.server.settings import Settings
+from assay.store.sqlite.store import SqliteStore
 from tests.unit.server.client import Client, told
 
 POLL = "/api/v1/workflow-tasks/poll"
@@ -30,6 +35,27 @@ async def claimable(app: App) -> bool:
     """Whether the one run can be claimed, which it then is."""
     answer = await Client(app, POLL, poll(1)).ask()
     return bool(json.loads(answer.body))
+
+
+def test_before_the_engine_runs_all_but_its_state_is_refused() -> None:
+    runner = Runner(SqliteStore(":memory:"), wall_clock, Rules(lease=1))
+    app = create_app(runner, Settings())
+
+    async def asked(path: str, body: bytes = b"") -> tuple[int, str | None]:
+        answer = await Client(app, path, body).ask()
+        return answer.status, json.loads(answer.body or b"{}").get("error")
+
+    async def story() -> None:
+        for prefix in ("/api/v1", "/api/v1/engine/workflow"):
+            assert await asked(f"{prefix}/health") == (200, None)
+            assert await asked(f"{prefix}/version") == (200, None)
+            for path in ("ready", "workflows", "docs", "nowhere", "workflows/%ff"):
+                assert await asked(f"{prefix}/{path}") == (503, "the engine is starting")
+            refused = await asked(f"{prefix}/workflow-tasks/poll", poll(1))
+            assert refused == (503, "the engine is starting")
+        assert (await asked("/nowhere"))[0] == 503
+
+    asyncio.run(story())
 
 
 @told

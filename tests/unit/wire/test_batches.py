@@ -10,6 +10,7 @@ from assay.model.commands import (
     Command,
     CompleteWorkflow,
     FailWorkflow,
+    RecordStep,
     ScheduleActivity,
     ScheduleTimer,
     StartChild,
@@ -50,6 +51,30 @@ def read(*commands: str) -> tuple[Command, ...]:
             ),
             ScheduleActivity(1, "pay", "default", None, RetryPolicy()),
         ),
+        (
+            (
+                '{"type":"ScheduleActivity","seq":1,"name":"pay","max_interval_secs":9,'
+                '"jitter":1,"non_retryable":["Fatal", "É"]}'
+            ),
+            ScheduleActivity(
+                1, "pay", "default", None, RetryPolicy(3, 1, 2, 300, None, 9, 1, '["Fatal","É"]')
+            ),
+        ),
+        (
+            (
+                '{"type":"ScheduleActivity","seq":1,"name":"pay","max_interval_secs":null,'
+                '"jitter":null,"non_retryable":[]}'
+            ),
+            ScheduleActivity(1, "pay", "default", None, RetryPolicy()),
+        ),
+        (
+            '{"type":"ScheduleActivity","seq":1,"name":"pay","jitter":0,"non_retryable":{}}',
+            ScheduleActivity(1, "pay", "default", None, RetryPolicy()),
+        ),
+        (
+            '{"type":"RecordStep","seq":1,"name":"s","error":"no","failure":{"type": "X"}}',
+            RecordStep(1, "s", 1, None, "no", True, 0.0, '{"type": "X"}'),
+        ),
         (TIMER, ScheduleTimer(1, 0)),
         ('{"type":"ScheduleTimer","seq":1,"duration_secs":-2.5}', ScheduleTimer(1, -2.5)),
         ('{"type":"WaitForSignal","name":"go"}', WaitForSignal("go", None)),
@@ -62,6 +87,11 @@ def read(*commands: str) -> tuple[Command, ...]:
         ('{"type":"CompleteWorkflow","result":0}', CompleteWorkflow("0")),
         ('{"type":"FailWorkflow"}', FailWorkflow("workflow handler raised an error")),
         ('{"type":"FailWorkflow","error":"a\\u0000"}', FailWorkflow("a\ufffd")),
+        (
+            '{"type":"FailWorkflow","error":"no","failure": {"message":"\\u0000"}}',
+            FailWorkflow("no", '{"message":"\\u0000"}'),
+        ),
+        ('{"type":"FailWorkflow","error":"no","failure":null}', FailWorkflow("no")),
         ('{"type":"CancelWorkflow","reason":null}', CancelWorkflow(None)),
     ],
 )
@@ -92,6 +122,19 @@ def test_commands(text: str, command: Command) -> None:
         ('{"type":"ScheduleActivity","seq":1,"name":"p","start_to_close_secs":1e11}', BadValue),
         ('{"type":"ScheduleActivity","seq":1,"name":"p","start_to_close_secs":1e400}', BadValue),
         ('{"type":"ScheduleActivity","seq":1,"name":"p","heartbeat_timeout_secs":0}', BadValue),
+        ('{"type":"ScheduleActivity","seq":1,"name":"p","max_interval_secs":0}', BadValue),
+        ('{"type":"ScheduleActivity","seq":1,"name":"p","max_interval_secs":1e11}', BadValue),
+        ('{"type":"ScheduleActivity","seq":1,"name":"p","jitter":1.01}', BadValue),
+        ('{"type":"ScheduleActivity","seq":1,"name":"p","jitter":-0.1}', BadValue),
+        ('{"type":"ScheduleActivity","seq":1,"name":"p","jitter":"some"}', BadShape),
+        ('{"type":"ScheduleActivity","seq":1,"name":"p","non_retryable":"X"}', BadShape),
+        ('{"type":"ScheduleActivity","seq":1,"name":"p","non_retryable":[1]}', BadShape),
+        ('{"type":"ScheduleActivity","seq":1,"name":"p","non_retryable":{"X":1}}', BadShape),
+        ('{"type":"ScheduleActivity","seq":1,"name":"p","non_retryable":["X"," "]}', BadValue),
+        ('{"type":"ScheduleActivity","seq":1,"name":"p","non_retryable":["\\u0000"]}', BadValue),
+        ('{"type":"RecordStep","seq":1,"name":"s","error":"no","failure":"X"}', BadShape),
+        ('{"type":"RecordStep","seq":1,"name":"s","error":"no","retry_in_secs":-1}', BadValue),
+        ('{"type":"FailWorkflow","failure":[1]}', BadShape),
         ('{"type":"ScheduleTimer"}', BadShape),
         ('{"type":"ScheduleTimer","seq":1,"duration_secs":"1"}', BadShape),
         ('{"type":"ScheduleTimer","seq":1,"duration_secs":2e10}', BadValue),
@@ -166,9 +209,83 @@ def test_batches_of_nobody(body: str, kind: type[Refusal]) -> None:
     assert type(refused.value) is kind
 
 
+HALF = '{"type":"CompleteWorkflow","result":"\\ud800"}'
+FROM_W = '{"worker_id":"w","commands":'
+
+
+def deep(depth: int) -> str:
+    """A value that is nested so deep."""
+    return "[" * depth + "]" * depth
+
+
+def nested(depth: int) -> str:
+    """A command whose payload is nested so deep."""
+    return f'{{"type":"CompleteWorkflow","result":{deep(depth)}}}'
+
+
+@pytest.mark.parametrize(
+    "bad", [HALF, nested(498), nested(600), '{"type":"Novelty","x":"\\udfff"}']
+)
+@pytest.mark.parametrize("before", [0, 1, 2, 7])
+def test_a_payload_that_no_json_may_hold_shows_with_its_index(bad: str, before: int) -> None:
+    fine = nested(497)
+    assert len(read(*[fine] * 3)) == 3
+    commands = ",".join([*[fine] * before, bad, "5", HALF, fine])
+    batch = READER.read(f'{{"lease":"c1","commands":[{commands}],"worker_id":"w"}}'.encode())
+    with pytest.raises(BadValue, match=rf"^command {before}: the body is n") as refused:
+        batch.checked()
+    rejection = batch.sender("wf").rejection(refused.value)
+    assert rejection == RejectCommands("wf", "w", str(refused.value), "c1")
+
+
+def test_each_command_is_refused_for_what_is_wrong_with_it() -> None:
+    for commands, why in (((nested(600), HALF), "nested"), ((HALF, nested(600)), "surrogate")):
+        with pytest.raises(BadValue, match=rf"^command 0: .*{why}"):
+            read(*commands)
+
+
+@pytest.mark.parametrize(
+    "rest",
+    [
+        '[],"x":"\\ud800"}',
+        '5,"x":"\\ud800"}',
+        f'["5"],"lease":5,"x":{deep(500)}}}',
+    ],
+)
+def test_beside_the_commands_it_has_no_index(rest: str) -> None:
+    batch = READER.read(f"{FROM_W}{rest}".encode())
+    with pytest.raises(BadValue, match=r"^the body is n") as refused:
+        batch.checked()
+    assert batch.sender("wf").rejection(refused.value).worker_id == "w"
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        '{"worker_id":"\\ud800","commands":[]}',
+        '{"worker_id":"w","lease":"\\ud800","commands":[]}',
+        f'{{"worker_id":5,"commands":[{HALF}]}}',
+        f"{FROM_W}[{HALF}]",
+        f"{FROM_W}[NaN,{HALF}]}}",
+        f"{FROM_W}[{nested(100_000)}]}}",
+        f'{FROM_W}["\xff{HALF}"]}}',
+    ],
+)
+def test_whose_sender_cannot_be_read_is_nobodys(body: str) -> None:
+    with pytest.raises(BadValue, match=r"^the body is n"):
+        READER.read(body.encode("latin-1")).sender("wf")
+
+
+def test_what_is_skipped_moves_no_index() -> None:
+    body = b'{"worker_id":"w","commands":[{"type":"Zork"},%s]}' % TIMER.encode()
+    batch = READER.read(body)
+    operation = batch.sender("wf").submission(batch.checked(), batch.places())
+    assert operation == SubmitCommands("wf", "w", (ScheduleTimer(1, 0),), places=(1,))
+
+
 def test_the_whole_batch() -> None:
     batch = READER.read(b'{"worker_id":"w","commands":[],"lease":"c7"}')
-    operation = batch.sender("a/b").submission(batch.checked())
+    operation = batch.sender("a/b").submission(batch.checked(), batch.places())
     assert operation == SubmitCommands("a/b", "w", (), "c7")
 
 

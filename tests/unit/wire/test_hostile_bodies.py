@@ -68,6 +68,12 @@ HOSTILE = {
         b'{"type":"ScheduleTimer","seq":1,"duration_secs":1e400}', b'{"type":""}'
     ),
     "commands of an unknown type": batch(b'{"type":""}', b'{"type":""}'),
+    "commands and half a pair": batch(b"5", rb'"\ud800"'),
+    "commands and half a pair at the end": full(
+        b"5,", b'{"worker_id":"w","commands":[', rb'"\ud800"]}'
+    ),
+    "commands of half pairs": batch(rb'"\ud800"', rb'"\ud800"'),
+    "commands and a deep one": batch(b"5", b"[" * 600 + b"]" * 600),
     "commands and a fault of the grammar": batch(b"5") + b",",
 }
 

@@ -124,11 +124,13 @@ def test_pages_that_are_refused(parameter: str, text: str) -> None:
         PAGE_OF_EVENTS.read({parameter: [text]})
 
 
-def test_blanks_may_count_as_absent() -> None:
-    blanks = {name: [""] for name in ("name", "status", "limit", "secs", "order", "kind")}
-    assert Query(Sample, blanks=False).read(blanks) == Sample()
-    assert Query(Sample, blanks=False).read({"limit": ["", "7"]}) == Sample(limit=7)
-    assert Query(Sample, blanks=False).read({"limit": ["7", ""]}) == Sample()
+def test_blanks_may_count_as_absent_where_that_is_said() -> None:
+    query = Query(Sample, blank_is_absent=frozenset({"name", "kind"}))
+    assert query.read({"name": [""], "kind": [""]}) == Sample()
+    assert query.read({"name": ["", "a"]}) == Sample(name="a")
+    assert query.read({"name": ["a", ""]}) == Sample()
+    with pytest.raises(BadValue, match="limit"):
+        query.read({"limit": [""]})
 
 
 def test_which_runs_are_listed() -> None:
@@ -143,6 +145,7 @@ def test_which_runs_are_listed() -> None:
         {"limit": ["0"]},
         {"offset": ["-1"]},
         {"status": ["failed"]},
+        *({name: [""]} for name in ("limit", "offset", "status")),
     ):
         with pytest.raises(BadValue):
             RUNS.read(wrong)

@@ -2,12 +2,21 @@
 
 import json
 
+from msgspec.structs import replace
+
 from assay.model.activity import Activity
+from assay.model.attempt import Attempt
 from assay.model.retry import RetryPolicy
 from assay.model.run import Run
 from assay.model.states import ActivityStatus, RunStatus
 from assay.store.views import HistoryRow
-from assay.wire.records import activity_record, encode, event_record, run_record
+from assay.wire.records import (
+    activity_record,
+    attempt_record,
+    encode,
+    event_record,
+    run_record,
+)
 from assay.wire.tasks import workflow_task
 
 NOW = 1_790_000_000_123_456
@@ -57,10 +66,35 @@ def test_an_activity_has_a_token_only_for_its_claimer() -> None:
         *("error", "attempt", "max_attempts", "initial_interval_secs", "backoff_coefficient"),
         *("start_to_close_secs", "heartbeat_timeout_secs", "claimed_by", "scheduled_at"),
         *("started_at", "completed_at", "last_heartbeat", "heartbeat_details"),
+        *("max_interval_secs", "jitter", "non_retryable"),
     ]
+    assert [plain[name] for name in list(plain)[-3:]] == [None, 0, None]
     assert (plain["id"], plain["input"], plain["max_attempts"]) == (7, "5", 3)
     record = activity_record(ACTIVITY, "wf", input="5", result=None, token="c9")
     assert json.loads(encode(record)) == {**plain, "token": "c9"}
+
+
+def test_what_an_activity_is_not_retried_for_is_json_in_a_string() -> None:
+    policy = RetryPolicy(max_interval_secs=9, jitter=0.5, non_retryable='["Fatal"]')
+    record = activity_record(replace(ACTIVITY, policy=policy), "wf", input=None, result=None)
+    shown = json.loads(encode(record))
+    assert [shown[name] for name in ("max_interval_secs", "jitter", "non_retryable")] == [
+        9,
+        0.5,
+        '["Fatal"]',
+    ]
+
+
+def test_a_failed_attempt() -> None:
+    attempt = Attempt(1, 7, 2, "w", NOW, NOW + 1_000_000, "no", '{"type":"X"}')
+    assert json.loads(encode(attempt_record(attempt))) == {
+        "attempt": 2,
+        "worker_id": "w",
+        "started_at": 1_790_000_000.123456,
+        "ended_at": 1_790_000_001.123456,
+        "error": "no",
+        "failure": '{"type":"X"}',
+    }
 
 
 def test_payloads_are_text_in_events_and_values_in_tasks() -> None:

@@ -205,8 +205,43 @@ def test_failures_and_heartbeats() -> None:
     for wrong in (b"{}", b'{"error":null}', b'{"error":5}'):
         with pytest.raises(BadShape):
             FAIL.read(wrong)
+    more = b'{"error":"no","failure":%s,"retryable":%s,"retry_after_secs":%s,"attempt":2.0}'
+    failure = FAIL.read(more % (b' {"type": "X", "n": 1e400}', b"false", b"1.5")).operation("1")
+    assert failure == FailActivity(
+        1,
+        "no",
+        Fence(attempt=2),
+        '{"type": "X", "n": 1e400}',
+        retryable=False,
+        retry_after_secs=1.5,
+    )
+    plain = FailActivity(1, "no", Fence(attempt=2))
+    assert FAIL.read(more % (b"null", b"null", b"null")).operation("1") == plain
+    assert FAIL.read(more % (b"null", b"true", b"0")).operation("1").retry_after_secs == 0
     beat = BEAT.read(b'{"details":"half","worker_id":"w"}').operation("1")
     assert beat == HeartbeatActivity(1, '"half"', Fence("w"))
+
+
+@pytest.mark.parametrize(
+    ("field", "kind"),
+    [
+        ('"failure":"X"', BadShape),
+        ('"failure":5', BadShape),
+        ('"failure":[1]', BadShape),
+        ('"failure":false', BadShape),
+        ('"retryable":1', BadShape),
+        ('"retryable":"no"', BadShape),
+        ('"retry_after_secs":"1"', BadShape),
+        ('"retry_after_secs":-0.1', BadValue),
+        ('"retry_after_secs":1e11', BadValue),
+        ('"retry_after_secs":1e400', BadValue),
+        ('"attempt":1.5', BadShape),
+    ],
+)
+def test_failures_that_are_refused(field: str, kind: type[Refusal]) -> None:
+    with pytest.raises(Refusal) as refused:
+        FAIL.read(b'{"error":"no",%s}' % field.encode()).operation("1")
+    assert type(refused.value) is kind
 
 
 @pytest.mark.parametrize(

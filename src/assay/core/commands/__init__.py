@@ -33,21 +33,37 @@ from assay.model.commands import (
 )
 from assay.model.run import Run
 
-NOT_AFTER_CANCEL = (ScheduleActivity, ScheduleTimer, StartChild, ContinueAsNew)
+NOT_AFTER_CANCEL = (ScheduleActivity, ScheduleTimer, StartChild)
 
 
 class BatchOfCommands(NamedTuple):
-    """What commands know of the batch they come in."""
+    """What commands know of the batch they come in.
+
+    The number of events before it, that of those its sender had seen for certain, and whether it
+    holds nothing but snapshots and upserts.
+    """
 
     event_seq: int
+    seen: int
     only_notes: bool
 
 
-def batch_of(run: Run, commands: tuple[Command, ...]) -> BatchOfCommands:
-    """The batch as its commands see it: events before it; nothing but snapshots and upserts?"""
+def batch_of(run: Run, commands: tuple[Command, ...], seen: int) -> BatchOfCommands:
+    """The batch as its commands see it."""
     notes = (RecordSnapshot, UpsertSearchAttributes)
     only_notes = all(isinstance(command, notes) for command in commands)
-    return BatchOfCommands(run.last_seq, only_notes)
+    return BatchOfCommands(run.last_seq, seen, only_notes)
+
+
+def is_overtaken(run: Run, command: Command, batch: BatchOfCommands) -> bool:
+    """A cancel request that its sender could not know of forbids it.
+
+    What is begun after the first request belongs to the cleanup; nothing may pass by the latest.
+    """
+    if isinstance(command, ContinueAsNew):
+        return run.last_cancel_seq is not None and run.last_cancel_seq > batch.seen
+    early = run.cancel_seq is not None and run.cancel_seq > batch.seen
+    return early and isinstance(command, NOT_AFTER_CANCEL)
 
 
 def apply_command(  # noqa: C901, PLR0911, PLR0912 - one line per command
@@ -76,7 +92,7 @@ def apply_command(  # noqa: C901, PLR0911, PLR0912 - one line per command
         case UpsertSearchAttributes():
             return upsert(draft, run, command, alone=batch.only_notes)
         case ContinueAsNew():
-            return continue_as_new(draft, run, command)
+            return continue_as_new(draft, run, command, batch.seen)
         case CompleteWorkflow():
             return complete_workflow(draft, run, command)
         case FailWorkflow():

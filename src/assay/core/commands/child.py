@@ -1,5 +1,7 @@
 """A run starts another one and will be told how it ended."""
 
+from msgspec.structs import replace
+
 from assay.core.claim import offer
 from assay.core.close_run import append_child_outcome
 from assay.core.draft import Draft
@@ -12,12 +14,17 @@ from assay.model.run import Run
 
 
 def start_child(draft: Draft, run: Run, command: StartChild) -> Run:
-    """A new child; or the id is taken, and then what that means is told at once."""
+    """A new child; or the id is taken, and then what that means is told at once.
+
+    An id that is free again may have had its outcome: there is no second one, so nothing is begun.
+    """
     if run.cancel_seq is not None:
         return run
     taken = draft.run_by_id(command.id)
     if taken is not None:
         return _id_taken(draft, run, command, taken)
+    if run.lost_children and draft.is_told(run, command.id):
+        return draft.put(offer(run, draft.now))
     text = payload(child_workflow_id=command.id, workflow_type=command.type)
     run = draft.put(draft.append(run, EventType.CHILD_WORKFLOW_STARTED, text))
     opening = Opening(
@@ -48,6 +55,7 @@ def _id_taken(draft: Draft, run: Run, command: StartChild, taken: Run) -> Run:
         if not own:
             text = _failed(command.id, f"workflow id {command.id} is in use by another run")
             run = draft.append(run, EventType.CHILD_WORKFLOW_FAILED, text)
+            run = replace(run, lost_children=run.lost_children + 1)
         elif last is None:
             text = _failed(command.id, "the run it continued as was deleted")
             run = draft.append(run, EventType.CHILD_WORKFLOW_FAILED, text)

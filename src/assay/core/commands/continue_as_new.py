@@ -10,22 +10,22 @@ from assay.model.run import Run
 SIGNALS = frozenset({EventType.SIGNAL_RECEIVED})
 
 
-def continue_as_new(draft: Draft, run: Run, command: ContinueAsNew) -> Run:
+def continue_as_new(draft: Draft, run: Run, command: ContinueAsNew, seen: int) -> Run:
     """The successor gets the signals the handler names and those it could not know of."""
     new_id = derived_id(draft, run)
-    carried = _carried(draft, run, command.carry)
+    carried = _carried(draft, run, command.carry, seen)
     succeed(draft, run, new_id, command.input, carried)
     closed = draft.run(run.no)
     assert closed is not None
     return closed
 
 
-def _carried(draft: Draft, run: Run, carry: tuple[int, ...]) -> tuple[Event, ...]:
-    if not carry and run.last_seq == run.claim_seq:
+def _carried(draft: Draft, run: Run, carry: tuple[int, ...], seen: int) -> tuple[Event, ...]:
+    if not carry and run.last_seq == seen:
         return ()
     signals = {event.seq: event for event in draft.standing(run, SIGNALS)}
     strange = next((seq for seq in carry if seq not in signals), None)
     if strange is not None:
         raise BadValue(f"carry names event {strange} of workflow {run.id}, which is no signal")
     wanted = frozenset(carry)
-    return tuple(event for seq, event in signals.items() if seq in wanted or seq > run.claim_seq)
+    return tuple(event for seq, event in signals.items() if seq in wanted or seq > seen)

@@ -2,7 +2,7 @@
 
 from assay.core.close_run import close_run
 from assay.core.draft import Draft
-from assay.core.payload import payload
+from assay.core.payload import failure_of, payload
 from assay.model.commands import CancelWorkflow, CompleteWorkflow, FailWorkflow
 from assay.model.events import EventType
 from assay.model.run import Run
@@ -16,7 +16,7 @@ def complete_workflow(draft: Draft, run: Run, command: CompleteWorkflow) -> Run:
 
 def fail_workflow(draft: Draft, run: Run, command: FailWorkflow) -> Run:
     """The handler raised."""
-    text = payload(error=command.error)
+    text = payload(error=command.error, **failure_of(command.failure))
     return close_run(
         draft, run, RunStatus.FAILED, EventType.WORKFLOW_FAILED, text, error=command.error
     )

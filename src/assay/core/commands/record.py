@@ -5,7 +5,7 @@ from msgspec.structs import replace
 from assay.core.claim import offer
 from assay.core.commands.timer import wake_later
 from assay.core.draft import Draft
-from assay.core.payload import payload, raw
+from assay.core.payload import failure_of, payload, raw
 from assay.core.recorded import append_record, is_known
 from assay.model.commands import RecordPatch, RecordSideEffect, RecordStep
 from assay.model.events import EventType
@@ -54,7 +54,9 @@ def _outcome(command: RecordStep) -> tuple[EventType, str]:
     about = {"step_seq": command.seq, "name": command.name, "attempt": command.attempt}
     if command.error is None:
         return EventType.STEP_COMPLETED, payload(**about, result=raw(command.result))
+    failure = failure_of(command.failure)
     if command.final:
-        return EventType.STEP_FAILED, payload(**about, error=command.error)
-    text = payload(**about, error=command.error, retry_in_secs=command.retry_in_secs)
+        return EventType.STEP_FAILED, payload(**about, error=command.error, **failure)
+    later = command.retry_in_secs
+    text = payload(**about, error=command.error, retry_in_secs=later, **failure)
     return EventType.STEP_ATTEMPT_FAILED, text

@@ -13,8 +13,13 @@ from assay.model.run import Run
 from assay.model.states import ActivityStatus, RunStatus
 
 
-def schedule_activity(draft: Draft, run: Run, command: ScheduleActivity) -> Run:
-    """A seq names one activity for ever: its name again is a repeat, another one a mismatch."""
+def schedule_activity(
+    draft: Draft, run: Run, command: ScheduleActivity, *, added: bool = False
+) -> Run:
+    """A seq names one activity for ever: its name again is a repeat, another one a mismatch.
+
+    `added`: from outside of the run's code, which replays of it are to know.
+    """
     if command.seq <= run.top_activity:
         known = draft.activities.at(run.no, command.seq)
         if known is not None:
@@ -31,6 +36,7 @@ def schedule_activity(draft: Draft, run: Run, command: ScheduleActivity) -> Run:
         name=command.name,
         task_queue=command.queue,
         input=command.input,
+        **({"added": True} if added else {}),
     )
     run = draft.append(run, EventType.ACTIVITY_SCHEDULED, text)
     draft.activities.add(

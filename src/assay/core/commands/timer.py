@@ -23,12 +23,13 @@ def schedule_timer(draft: Draft, run: Run, command: ScheduleTimer) -> Run:
     if command.seq <= run.top_timer and draft.timers.at(run.no, command.seq) is not None:
         return run
     no = draft.take_number()
-    fire_at = draft.now + micros(max(0.0, command.duration_secs))
+    duration_secs = max(0.0, command.duration_secs)
+    fire_at = draft.now + micros(duration_secs)
     text = payload(
         timer_id=no,
         timer_seq=command.seq,
         fire_at=seconds(fire_at),
-        duration_secs=command.duration_secs,
+        duration_secs=duration_secs,
     )
     run = draft.append(run, EventType.TIMER_SCHEDULED, text)
     draft.timers.add(Timer(no, run.no, command.seq, fire_at, run.last_seq))

@@ -3,7 +3,7 @@
                           6 or 7 fields                  5 fields
     order                 second minute hour day month   minute hour day month weekday
                           weekday [year]                 (at second 0)
-    weekday numbers       1-7, Sunday is 1               0-7, Sunday is 0 and 7
+    weekday numbers       1-7, Sunday is 1               0-7, Sunday is 0 and 7 (`fri-sun` is 5-7)
     both days restricted  both must match                either matches
 
 A day field is restricted when it is anything else than `*` or `?`: `*/2` is, and so is `1-31`.
@@ -41,7 +41,14 @@ MINUTE = Field("minute", 0, 59)
 HOUR = Field("hour", 0, 23)
 DAY = Field("day of month", 1, 31, takes_any=True)
 MONTH = Field("month", 1, 12, _numbered(MONTH_NAMES, 1))
-WEEKDAY_FROM_0 = Field("day of week", 0, 7, _numbered(WEEKDAY_NAMES, 0), takes_any=True)
+WEEKDAY_FROM_0 = Field(
+    "day of week",
+    0,
+    7,
+    _numbered(WEEKDAY_NAMES, 0),
+    takes_any=True,
+    end_names=_numbered("sunday", 7),
+)
 WEEKDAY_FROM_1 = Field("day of week", 1, 7, _numbered(WEEKDAY_NAMES, 1), takes_any=True)
 YEAR = Field("year", 1970, 2100)
 

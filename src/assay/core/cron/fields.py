@@ -12,18 +12,21 @@ from assay.errors import BadValue
 
 ANY = "?"
 EVERY = "*"
-LONGEST_NUMBER = 9  # digits: no field needs more than four, and a step may be any number
 LONGEST_QUOTE = 40  # characters of somebody's text that a message repeats
 
 
 class Field(Struct, frozen=True):
-    """What messages call a field, its smallest and greatest number, and the names for numbers."""
+    """What messages call a field, its smallest and greatest number, and the names for numbers.
+
+    `end_names` are those that mean another number where a range ends that else ran backwards.
+    """
 
     name: str
     low: int
     high: int
     names: dict[str, int] = {}
     takes_any: bool = False
+    end_names: dict[str, int] = {}
 
     def numbers(self, text: str) -> int:
         """The set that the text stands for: bit n is set when n belongs to it."""
@@ -45,13 +48,15 @@ class Field(Struct, frozen=True):
         open_end = self.high if slash else start
         end = self._number(last) if dash else open_end
         if start > end:
+            end = self.end_names.get(last.lower(), end)
+        if start > end:
             self._refuse(f"{quoted(member)} runs backwards")
         return range(start, end + 1, step)
 
     def _step(self, member: str, text: str) -> int:
         if not _is_number(text) or int(text) == 0:
             self._refuse(f"{quoted(member)} needs a step of 1 or more")
-        return int(text)
+        return min(int(text), self.high - self.low + 1)  # a greater one leads out of the field too
 
     def _number(self, text: str) -> int:
         named = self.names.get(text.lower())
@@ -70,7 +75,7 @@ class Field(Struct, frozen=True):
 
 def _is_number(text: str) -> bool:
     # isdigit alone would let the digits of every script pass, superscripts included.
-    return text.isascii() and text.isdigit() and len(text) <= LONGEST_NUMBER
+    return text.isascii() and text.isdigit()
 
 
 def quoted(text: str) -> str:

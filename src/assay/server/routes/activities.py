@@ -5,13 +5,25 @@ from assay.model.operations import Added
 from assay.server.answer import Answer, answer
 from assay.server.call import Call
 from assay.wire import values
-from assay.wire.records import activity_record
+from assay.wire.records import activity_record, attempt_record
 from assay.wire.requests import AddActivity
 
 
 async def describe(call: Call) -> Answer:
     """Describe an activity."""
     return await _record(call, values.activity_no(call.path[1]))
+
+
+async def attempts(call: Call) -> Answer:
+    """List the failed attempts at an activity.
+
+    In their order, each with its error and, if it came with one, the failure that says more.
+    """
+    no = values.activity_no(call.path[1])
+    found = await call.catalogue.attempts(no)
+    if found is None:
+        raise NotFound(f"not found: activity {no} not found")
+    return answer([attempt_record(attempt) for attempt in found])
 
 
 async def schedule(call: Call, body: AddActivity) -> Answer:

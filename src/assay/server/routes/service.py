@@ -6,6 +6,7 @@ from assay.server.answer import EMPTY, Answer, answer
 from assay.server.call import Call
 from assay.wire.answers import Health, Version
 
+STARTING = "the engine is starting"
 HEALTHY = answer(Health("ok", "assay-workflow"))
 
 
@@ -22,8 +23,10 @@ async def version(call: Call) -> Answer:
 async def ready(call: Call) -> Answer:
     """Tell whether work is taken and the database answers."""
     runner = call.door.runner
-    if not runner.ready or call.door.stopping:
+    if call.door.stopping:
         raise EngineStopped
+    if not runner.ready:
+        raise EngineStopped(STARTING)
     if not await runner.store.is_alive():
         raise EngineStopped("the database does not answer")
     return EMPTY

@@ -19,7 +19,8 @@ HEADERS: tuple[Header, ...] = (
     (b"cache-control", b"no-cache"),
     (b"x-accel-buffering", b"no"),  # proxies are to pass on each event as it comes
 )
-_INTEGER = re.compile(rb"\s*([+-]?[0-9]{1,1000})(?:\.0*)?\s*")
+_INTEGER = re.compile(rb"\s*([+-]?)([0-9]+)(?:\.0*)?\s*")
+_ENDLESS = 1_000  # digits: no id comes near, and reading many more takes long
 
 
 async def stream(call: Call, asked: Watch) -> Answer:
@@ -47,7 +48,9 @@ def cursor_of(call: Call) -> int | None:
     match = _INTEGER.fullmatch(text)
     if match is None:
         raise BadValue(f"Last-Event-ID must be an integer, not {text.decode('latin-1')!r}")
-    return int(match[1])
+    digits = match[2].lstrip(b"0")
+    number = int(digits or b"0") if len(digits) <= _ENDLESS else 10**_ENDLESS
+    return -number if match[1] == b"-" else number
 
 
 async def pieces(listener: Listener, keep_alive_secs: float) -> AsyncGenerator[bytes, None]:

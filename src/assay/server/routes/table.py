@@ -9,6 +9,7 @@ from assay.server.routes import (
     activities,
     activity_tasks,
     docs,
+    exchange,
     namespaces,
     queues,
     runs,
@@ -23,11 +24,14 @@ from assay.wire.answers import Health, Heard, NoTask, Registered, Retried, Start
 from assay.wire.batches import BatchBody
 from assay.wire.codec import Body, optional
 from assay.wire.describing import DescribedRun
+from assay.wire.exchange.answer import ExchangeAnswer
+from assay.wire.exchange.request import EXCHANGE
 from assay.wire.fields import Object
 from assay.wire.frames import EventFrame
 from assay.wire.queries import HOLD, PAGE_OF_EVENTS, RUNS, SCOPE, WATCH
 from assay.wire.records import (
     ActivityRecord,
+    AttemptRecord,
     ContinuedRecord,
     EventRecord,
     RunRecord,
@@ -135,6 +139,12 @@ ACTIVITIES = Resource(
             errors=(404, 409),
         ),
         get("/activities/{id:int}", activities.describe, ActivityRecord, errors=(404,)),
+        get(
+            "/activities/{id:int}/attempts",
+            activities.attempts,
+            list[AttemptRecord],
+            errors=(404,),
+        ),
     ),
 )
 
@@ -174,6 +184,12 @@ WORKFLOW_TASKS = Resource(
             errors=(404, 409),
         ),
     ),
+)
+
+EXCHANGES = Resource(
+    "exchange",
+    "For SDKs: many operations, tasks and results in one request.",
+    (post("/exchange", exchange.exchange, EXCHANGE, ExchangeAnswer),),
 )
 
 WORKERS = Resource(
@@ -272,6 +288,7 @@ ROUTES = Table(
         QUEUES,
         ACTIVITY_TASKS,
         WORKFLOW_TASKS,
+        EXCHANGES,
         SERVICE,
         DOCS,
     )

@@ -42,7 +42,7 @@ async def submit(call: Call, body: CommandBatch | UnreadBatch) -> Answer:
         with contextlib.suppress(Refusal):
             await call.perform(sender.rejection(refusal))
         raise
-    await call.perform(sender.submission(commands))
+    await call.perform(sender.submission(commands, body.places()))
     return EMPTY
 
 

@@ -19,6 +19,7 @@ from typing import Any
 import msgspec
 
 from assay.model.activity import Activity
+from assay.model.attempt import Attempt
 from assay.model.decision import Attribute, Change, Decision, SignalRequest
 from assay.model.events import Event
 from assay.model.retry import RetryPolicy
@@ -73,7 +74,11 @@ _RUN = Writes("run", Run, Run.__struct_fields__)
 _ACTIVITY = Writes("activity", Activity, ACTIVITY_COLUMNS)
 _TIMER = Writes("timer", Timer, Timer.__struct_fields__)
 _EVENT = Writes("event", Event, Event.__struct_fields__)
+_ATTEMPT = Writes("attempt", Attempt, Attempt.__struct_fields__)
 _WORKER = Writes("worker", Worker, Worker.__struct_fields__)
+_WORKER_ANEW = ", ".join(
+    f"{name} = excluded.{name}" for name in Worker.__struct_fields__ if name != "id"
+)
 _SCHEDULE = Writes("schedule", Schedule, Schedule.__struct_fields__)
 _SNAPSHOT = Writes("snapshot", Snapshot, Snapshot.__struct_fields__)
 _REQUEST = Writes("signal_request", SignalRequest, SignalRequest.__struct_fields__)
@@ -100,6 +105,9 @@ _PARTS: dict[str, str] = {
     "event_voided": _VOID,
     "namespace_deleted": f"DELETE FROM namespace USING {_NAMES} WHERE namespace.name = r.name"
     " AND r.name <> 'main' RETURNING 1",
+    "attempt_removed": "DELETE FROM attempt USING json_to_recordset(${n}::json)"
+    " AS r(run_no bigint, activity_no bigint)"
+    " WHERE attempt.run_no = r.run_no AND attempt.activity_no = r.activity_no",
     "attribute_removed": "DELETE FROM attribute USING json_to_recordset(${n}::json) AS r("
     "namespace text, key text, value text, created_at bigint, run_no bigint)"
     " WHERE attribute.namespace = r.namespace AND attribute.key = r.key"
@@ -109,7 +117,9 @@ _PARTS: dict[str, str] = {
     "activity_inserted": _ACTIVITY.insert,
     "timer_inserted": _TIMER.insert,
     "event_inserted": _EVENT.insert,
-    "worker_inserted": _WORKER.insert,
+    "attempt_inserted": _ATTEMPT.insert,
+    # An embedded worker has its id for ever, and registers anew under it.
+    "worker_inserted": f"{_WORKER.insert} ON CONFLICT (id) DO UPDATE SET {_WORKER_ANEW}",
     "schedule_inserted": _SCHEDULE.insert,
     "snapshot_inserted": f"{_SNAPSHOT.insert} ON CONFLICT (run_no) DO UPDATE SET"
     " event_seq = excluded.event_seq, state = excluded.state, created_at = excluded.created_at",
@@ -121,6 +131,7 @@ _PARTS: dict[str, str] = {
     # run is deleted under guards above.
     "activity_purged": f"DELETE FROM activity WHERE run_no IN {_PURGED}"
     " AND completed_at IS NOT NULL",
+    "attempt_purged": f"DELETE FROM attempt WHERE run_no IN {_PURGED}",
     "timer_purged": f"DELETE FROM timer WHERE run_no IN {_PURGED}",
     "event_purged": f"DELETE FROM event WHERE run_no IN {_PURGED}",
     "snapshot_purged": f"DELETE FROM snapshot WHERE run_no IN {_PURGED}",
@@ -230,6 +241,8 @@ def _rest(parts: Parts, decision: Decision) -> None:
         "worker_inserted": decision.workers,
         "namespace_inserted": come,
         "namespace_deleted": gone,
+        "attempt_removed": decision.forgotten,
+        "attempt_inserted": decision.attempts,
         "snapshot_inserted": decision.snapshots,
         "signal_request_inserted": decision.requests,
         "attribute_removed": decision.attributes_removed,

@@ -1,15 +1,27 @@
 """Statements of this store alone: what is ready, what is due, who lives, which commits are in."""
 
 READY = """
-SELECT look.at, (SELECT assay_now()) AS now, found.no, found.ready_at, found.namespace, found.queue
+SELECT look.at, (SELECT assay_now()) AS now, found.no, found.ready_at, found.namespace, found.queue,
+  found.keeper, found.held
 FROM unnest($1::text[], $2::text[], $3::text[]) WITH ORDINALITY AS look (kind, namespace, queue, at)
 CROSS JOIN LATERAL (
-  (SELECT no, ready_at, namespace, queue FROM run
-   WHERE look.kind = 'workflow' AND queue = look.queue AND ready_at IS NOT NULL
-     AND claim_until IS NULL AND (look.namespace IS NULL OR namespace = look.namespace)
+  WITH anybodys AS MATERIALIZED (
+    SELECT no, ready_at, namespace, queue FROM run
+    WHERE look.kind = 'workflow' AND queue = look.queue AND ready_at IS NOT NULL
+      AND claim_until IS NULL AND kept_token IS NULL
+      AND (look.namespace IS NULL OR namespace = look.namespace)
+    ORDER BY ready_at, no LIMIT $4
+  )
+  SELECT no, ready_at, namespace, queue, NULL AS keeper, FALSE AS held FROM anybodys
+  UNION ALL
+  (SELECT no, ready_at, namespace, queue, claimed_by, claim_until IS NOT NULL FROM run
+   WHERE look.kind = 'workflow' AND queue = look.queue AND kept_token IS NOT NULL
+     AND (look.namespace IS NULL OR namespace = look.namespace)
+     AND ready_at BETWEEN 0 AND (SELECT CASE WHEN count(*) < $4 THEN 9223372036854775807
+                                   ELSE max(ready_at) END FROM anybodys)
    ORDER BY ready_at, no LIMIT $4)
   UNION ALL
-  (SELECT no, ready_at, namespace, queue FROM activity
+  (SELECT no, ready_at, namespace, queue, NULL, FALSE FROM activity
    WHERE look.kind = 'activity' AND queue = look.queue AND ready_at IS NOT NULL
      AND (look.namespace IS NULL OR namespace = look.namespace)
    ORDER BY ready_at, no LIMIT $4)

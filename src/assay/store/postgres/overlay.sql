@@ -16,6 +16,16 @@ WHERE completed_at IS NULL AND claim_until IS NOT NULL ORDER BY no;
 SELECT claim_until, 'activity', no FROM activity
 WHERE completed_at IS NULL AND claim_until IS NOT NULL ORDER BY no;
 
+-- name: runs_held_by
+-- Runs whose open claim a worker has; only open runs have one.
+SELECT @run FROM run
+WHERE completed_at IS NULL AND claimed_by = $1 AND claim_until IS NOT NULL ORDER BY no;
+
+-- name: activities_held_by
+-- Activities whose attempt a worker is at; only what is not over has one.
+SELECT @activity FROM activity
+WHERE completed_at IS NULL AND claimed_by = $1 AND claim_until IS NOT NULL ORDER BY no;
+
 -- name: worker_seen
 -- Workers were heard of; all in one statement.
 UPDATE worker SET last_seen = heard.at

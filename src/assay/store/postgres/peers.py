@@ -7,6 +7,8 @@ does no harm, for everything that is due is guarded by its row's version.
 
 from collections.abc import Sequence
 
+from msgspec.structs import replace
+
 from assay.store.port import Ready
 from assay.store.postgres.limits import COURTESY
 
@@ -52,8 +54,8 @@ class Peers:
             return tasks
         shown = [
             task
-            if task.ready_at > youngest or self.is_own(task.no)
-            else Ready(task.no, youngest, task.namespace, task.queue)
+            if task.ready_at > youngest or task.keeper is not None or self.is_own(task.no)
+            else replace(task, ready_at=youngest)
             for task in tasks
         ]
         return sorted(shown, key=_by_age)

@@ -14,6 +14,7 @@ from assay.errors import StoreFault
 from assay.model.operations import DueKind
 from assay.store.catalogue import Catalogue
 from assay.store.port import (
+    Awaiting,
     Batch,
     Chore,
     CommitOutcome,
@@ -95,6 +96,9 @@ class PostgresStore:
         return len(self._peers.living)
 
     # -- life ------------------------------------------------------------------------------------
+
+    def reserve(self) -> None:
+        """Any number of engines share it."""
 
     async def open(self) -> int:
         """Refuse what cannot work, bring the schema up to date, enlist, listen."""
@@ -216,6 +220,12 @@ class PostgresStore:
             return found
         later = self._peers.courtesy
         return [Deadline(each.at + later(each.no), each.kind, each.no) for each in found]
+
+    async def waiting_starts(self) -> list[Awaiting]:
+        """Starts of schedules that wait for the end of a run."""
+        async with self._readers.session() as session:
+            rows = await session.fetch(self._queries["waiting_starts"])
+        return [Awaiting(*row) for row in rows]
 
     async def clock_floor(self) -> int:
         """The latest moment ever committed."""

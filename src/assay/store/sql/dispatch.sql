@@ -1,15 +1,28 @@
 -- What is ready and what is due.
 
 -- name: ready_workflows
--- Unclaimed runs of a queue with news, the longest ready first; null namespace: of all.
-SELECT no, ready_at, namespace, queue FROM run
-WHERE queue = $1 AND ready_at IS NOT NULL AND claim_until IS NULL
-  AND ($2 IS NULL OR namespace = $2)
-ORDER BY ready_at, no LIMIT $3;
+-- Unclaimed runs of a queue with news, the longest ready first; null namespace: of all. Beside them
+-- those that a worker keeps, perhaps under a claim still open, as far as the others go.
+WITH anybodys AS (
+  SELECT no, ready_at, namespace, queue FROM run
+  WHERE queue = $1 AND ready_at IS NOT NULL AND claim_until IS NULL AND kept_token IS NULL
+    AND ($2 IS NULL OR namespace = $2)
+  ORDER BY ready_at, no LIMIT $3
+)
+SELECT no, ready_at, namespace, queue, NULL, 0 FROM anybodys
+UNION ALL
+SELECT * FROM (
+  SELECT no, ready_at, namespace, queue, claimed_by, claim_until IS NOT NULL FROM run
+  WHERE queue = $1 AND kept_token IS NOT NULL AND ($2 IS NULL OR namespace = $2)
+    AND ready_at <= (SELECT CASE WHEN count(*) < $3 THEN 9223372036854775807 ELSE max(ready_at) END
+                     FROM anybodys)
+  ORDER BY ready_at, no LIMIT $3
+)
+ORDER BY 2, 1;
 
 -- name: ready_activities
 -- Pending activities of a queue, the longest ready first; null namespace: of all.
-SELECT no, ready_at, namespace, queue FROM activity
+SELECT no, ready_at, namespace, queue, NULL, 0 FROM activity
 WHERE queue = $1 AND ready_at IS NOT NULL AND ($2 IS NULL OR namespace = $2)
 ORDER BY ready_at, no LIMIT $3;
 
@@ -40,6 +53,11 @@ WHERE NOT paused AND queued_start <= $1
   AND NOT EXISTS (SELECT 1 FROM run
                   WHERE run.no = schedule.last_run_no AND run.completed_at IS NULL)
 ORDER BY queued_start, no LIMIT $2;
+
+-- name: waiting_starts
+-- Schedules with a start that waits, and the run whose end it waits for.
+SELECT last_run_no, no FROM schedule
+WHERE NOT paused AND queued_start IS NOT NULL AND last_run_no IS NOT NULL ORDER BY queued_start, no;
 
 -- name: run_claims
 -- When leases on runs expire, or their time is over.

@@ -46,10 +46,12 @@ SELECT @timer FROM timer WHERE run_no = $1 ORDER BY seq;
 SELECT run_no, seq, id, type, at, payload, voided_by FROM event WHERE run_no = $1 ORDER BY seq;
 
 -- name: open_children
--- Children of these runs that have not ended and were not asked to, the first of them.
-SELECT parent_no, no FROM run
-WHERE parent_no IN @ints(1) AND completed_at IS NULL AND cancel_seq IS NULL
-ORDER BY parent_no, no LIMIT $2;
+-- Children of these runs that have not ended, the first of them. Of a run whose cancel request is on
+-- its way down only those that it has not reached.
+SELECT child.parent_no, child.no FROM run AS child JOIN run AS parent ON parent.no = child.parent_no
+WHERE child.parent_no IN @ints(1) AND child.completed_at IS NULL
+  AND (parent.cascade IS NULL OR child.asked_by IS NULL OR child.asked_by <> parent.asked_by)
+ORDER BY child.parent_no, child.no LIMIT $2;
 
 -- name: ended_children
 -- Children of one run that have ended, in the order of their ends.

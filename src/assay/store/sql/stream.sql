@@ -15,8 +15,10 @@ SELECT pruned.value, coalesce((SELECT max(last) FROM stream), pruned.value) FROM
 WHERE pruned.name = 'stream_pruned' ORDER BY pruned.name;
 
 -- name: chore_take
--- Move a chore on that is due; no row: it is not, or somebody else was quicker.
-UPDATE chore SET due_at = $3, ver = ver + 1 WHERE name = $1 AND due_at <= $2 RETURNING due_at;
+-- Move a chore on that is due or was never done; no row: it is not, or somebody else was quicker.
+INSERT INTO chore (name, due_at, ver) VALUES ($1, $3, 1)
+ON CONFLICT (name) DO UPDATE SET due_at = excluded.due_at, ver = chore.ver + 1
+WHERE chore.due_at <= $2 RETURNING due_at;
 
 -- name: chore_due
 -- When a chore is due.

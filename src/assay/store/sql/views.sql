@@ -45,8 +45,11 @@ named AS (
   SELECT queue FROM open UNION SELECT queue FROM awaited UNION SELECT queue FROM below
 )
 SELECT @run, parent.id, started.payload, outcome.payload,
-  (SELECT @group(@array(name, status, queue, attempt, max_attempts, initial_interval_secs,
-     backoff_coefficient, scheduled_at, started_at, ready_at, claimed_by, claim_until))
+  (SELECT @group(@array(name, status, queue, attempt, max_attempts, scheduled_at,
+     (SELECT ended_at FROM attempt AS failed
+      WHERE failed.run_no = awaited.run_no AND failed.activity_no = awaited.no
+        AND failed.attempt = awaited.attempt - 1),
+     started_at, ready_at, claimed_by, claim_until))
    FROM awaited),
   (SELECT @group(@array(seq, fire_at, at, step)) FROM ticking),
   (SELECT @group(@array(id, child_id, status, queue, created_at)) FROM below),
@@ -84,10 +87,29 @@ LEFT JOIN event AS outcome
   ON outcome.run_no = activity.run_no AND outcome.seq = activity.outcome_seq
 WHERE activity.no IN @ints(1) ORDER BY activity.no;
 
+-- name: attempts
+-- The failed attempts at an activity, oldest first; without any, one row of nothing.
+SELECT @attempt FROM activity
+LEFT JOIN attempt ON attempt.run_no = activity.run_no AND attempt.activity_no = activity.no
+WHERE activity.no = $1 ORDER BY attempt.attempt;
+
 -- name: histories
 -- Standing events of these runs.
 SELECT run_no, seq, id, type, at, payload FROM event
 WHERE run_no IN @ints(1) AND voided_by IS NULL ORDER BY run_no, seq;
+
+-- name: history_after
+-- Standing events of a run after another one.
+SELECT run_no, seq, id, type, at, payload FROM event
+WHERE run_no = $1 AND seq > $2 AND voided_by IS NULL ORDER BY seq LIMIT $3;
+
+-- name: runs_held_by
+-- Runs whose open claim a worker has; a lease that has expired is nobody's.
+SELECT @run FROM run WHERE claimed_by = $1 AND claim_until IS NOT NULL ORDER BY no;
+
+-- name: activities_held_by
+-- Activities whose attempt a worker is at.
+SELECT @activity FROM activity WHERE claimed_by = $1 AND claim_until IS NOT NULL ORDER BY no;
 
 -- name: events_ascending
 -- A page of a history, oldest first.

@@ -51,7 +51,8 @@ class Aside:
         reading = self._thread.submit(self._read, self._queries[name], parameters)
         self._readings.add(reading)
         reading.add_done_callback(self._readings.discard)
-        return _decode(await asyncio.wrap_future(reading))
+        text: str = await asyncio.wrap_future(reading)
+        return _decode(text)
 
     def close(self) -> None:
         """Whoever still reads is told that the database is gone."""

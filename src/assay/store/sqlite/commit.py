@@ -12,6 +12,7 @@ import apsw
 from msgspec.structs import astuple
 
 from assay.model.activity import Activity
+from assay.model.attempt import Attempt
 from assay.model.decision import Change, Decision
 from assay.model.run import Run
 from assay.model.schedule import Schedule
@@ -76,14 +77,21 @@ EVENT_INSERT = (
     f"INSERT INTO event ({', '.join(EVENT_COLUMNS)}) VALUES ({', '.join('?' * len(EVENT_COLUMNS))})"
 )
 EVENT_VOID = "UPDATE event SET voided_by = ? WHERE run_no = ? AND seq = ? AND voided_by IS NULL"
+ANEW = ", ".join(f"{name} = excluded.{name}" for name in Worker.__struct_fields__ if name != "id")
 WORKER_INSERT = (
     f"INSERT INTO worker ({', '.join(Worker.__struct_fields__)}) "
-    f"VALUES ({', '.join('?' * len(Worker.__struct_fields__))})"
+    f"VALUES ({', '.join('?' * len(Worker.__struct_fields__))}) "
+    f"ON CONFLICT (id) DO UPDATE SET {ANEW}"  # an embedded one has its id for ever
 )
 SCHEDULE = Writes("schedule", SCHEDULE_COLUMNS, settled=("namespace", "name"))
 SNAPSHOT_KEEP = (
     "INSERT OR REPLACE INTO snapshot (run_no, event_seq, state, created_at) VALUES (?, ?, ?, ?)"
 )
+ATTEMPT_INSERT = (
+    f"INSERT INTO attempt ({', '.join(Attempt.__struct_fields__)}) "
+    f"VALUES ({', '.join('?' * len(Attempt.__struct_fields__))})"
+)
+ATTEMPTS_FORGET = "DELETE FROM attempt WHERE run_no = ? AND activity_no = ?"
 REQUEST_INSERT = "INSERT INTO signal_request (run_no, request_id) VALUES (?, ?)"
 NAMESPACE_INSERT = "INSERT INTO namespace (name, created_at) VALUES (?, ?)"
 NAMESPACE_DELETE = "DELETE FROM namespace WHERE name = ? AND name <> 'main'"
@@ -101,7 +109,7 @@ COUNT_ADD = (
 # What has no guard of its own goes with the guarded row of its run.
 PURGES = tuple(
     f"DELETE FROM {table} WHERE run_no = ?"
-    for table in ("activity", "timer", "event", "snapshot", "signal_request")
+    for table in ("activity", "attempt", "timer", "event", "snapshot", "signal_request")
 )
 BATCH_INSERT = "INSERT INTO batch (instance, no, at) VALUES (?, ?, ?)"
 
@@ -173,11 +181,15 @@ def write_events(connection: apsw.Connection, decision: Decision) -> None:
 
 
 def write_parts_of_runs(connection: apsw.Connection, decision: Decision) -> None:
-    """What hangs on runs and follows them: snapshots, request ids, attributes, counts."""
+    """What hangs on runs and follows them: attempts, snapshots, request ids, attributes, counts."""
     many = connection.executemany
     if decision.purged:
         for statement in PURGES:
             many(statement, [(no,) for no in decision.purged])
+    if decision.forgotten:
+        many(ATTEMPTS_FORGET, [astuple(each) for each in decision.forgotten])
+    if decision.attempts:
+        many(ATTEMPT_INSERT, [astuple(attempt) for attempt in decision.attempts])
     if decision.snapshots:
         many(SNAPSHOT_KEEP, [astuple(snapshot) for snapshot in decision.snapshots])
     if decision.requests:

@@ -2,6 +2,9 @@
 
 Not `flock`, which forked children inherit; not a lock on the database file, whose closing would
 drop SQLite's own locks. The lock ends with the process, so a restart after kill -9 is immediate.
+
+A database that has several names (hard links) is refused: each name would have a lock of its own,
+and a journal of its own too, so that what one engine wrote last is missing under the other name.
 """
 
 import os
@@ -9,7 +12,7 @@ import sys
 from pathlib import Path
 from typing import ClassVar
 
-from assay.errors import StoreLocked
+from assay.errors import StoreFault, StoreLocked
 
 if sys.platform != "win32":
     import fcntl
@@ -29,6 +32,8 @@ class FileLock:
 
     def take(self) -> None:
         """Hold the lock, or say who does."""
+        if self._file is not None:
+            return
         name = str(self._path)
         if name in self._held_here:
             raise StoreLocked(self._message(os.getpid()))
@@ -39,6 +44,11 @@ class FileLock:
             holder = os.read(file, 20).decode(errors="replace").strip()
             os.close(file)
             raise StoreLocked(self._message(holder or "unknown")) from None
+        try:
+            self._refuse_other_names()
+        except StoreFault:
+            os.close(file)
+            raise
         os.ftruncate(file, 0)
         os.pwrite(file, f"{os.getpid()}\n".encode(), 0)
         self._file = file
@@ -50,6 +60,16 @@ class FileLock:
             self._held_here.discard(str(self._path))
             os.close(self._file)
             self._file = None
+
+    def _refuse_other_names(self) -> None:
+        if self._database.exists() and (names := self._database.stat().st_nlink) > 1:
+            raise StoreFault(
+                f"{self._database} has {names} names (hard links), and each would have a lock and "
+                "a journal of its own, so that engines under different names would destroy the "
+                "database. Keep the name that was used last and remove the others "
+                f"(`find / -xdev -samefile {self._database}` lists them all); what is to be a "
+                "copy, make with `cp` while no engine runs."
+            )
 
     def _message(self, holder: object) -> str:
         return (

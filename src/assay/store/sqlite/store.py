@@ -5,6 +5,8 @@ of waiting for the disk, which is less than handing it to another thread costs u
 (docs/decisions/0002).
 """
 
+import asyncio
+import contextlib
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
@@ -16,6 +18,7 @@ from assay.model.operations import DueKind
 from assay.model.task import TaskKind
 from assay.store.catalogue import Catalogue
 from assay.store.port import (
+    Awaiting,
     Batch,
     Chore,
     CommitOutcome,
@@ -32,7 +35,7 @@ from assay.store.port import (
 from assay.store.queries import load_queries
 from assay.store.reading import Reading
 from assay.store.rows import Row
-from assay.store.sqlite.aside import Aside
+from assay.store.sqlite.aside import AGAIN_SECS, Aside
 from assay.store.sqlite.commit import BATCH_INSERT, GuardFailed, write_batch
 from assay.store.sqlite.dialect import speak
 from assay.store.sqlite.loading import Loading
@@ -63,6 +66,7 @@ class SqliteStore:
         self._lock = None if path == ":memory:" else FileLock(Path(path))
         self._aside: Aside | None = None
         self._connection: apsw.Connection
+        self._begun: apsw.Connection | None = None
         self._loading: Loading
         self.reading: Reads
         self.catalogue: Catalogue
@@ -70,16 +74,38 @@ class SqliteStore:
 
     # -- life ------------------------------------------------------------------------------------
 
+    def reserve(self) -> None:
+        """Take the lock, unless this store has it; who has it otherwise is named."""
+        if self._lock is not None:
+            self._lock.take()
+
     async def open(self) -> int:
-        """Take the lock, open or create the file, bring its schema up to date, enlist."""
-        return self.open_now()
+        """Take the lock, open or create the file, bring its schema up to date, enlist.
+
+        On a thread: to make an older schema anew may take its time.
+        """
+        opening = asyncio.get_running_loop().run_in_executor(None, self.open_now)
+        try:
+            return await asyncio.shield(opening)
+        except asyncio.CancelledError:
+            await self._break_off(opening)
+            raise
+
+    async def _break_off(self, opening: "asyncio.Future[int]") -> None:
+        """Nobody waits for the file any more: what was being made of its schema is undone."""
+        while not opening.done():
+            if self._begun is not None:
+                with contextlib.suppress(apsw.ConnectionClosedError):
+                    self._begun.interrupt()  # a statement that begins only now has not heard it
+            await asyncio.wait([opening], timeout=AGAIN_SECS)
+        if opening.exception() is None:
+            self.close_now()
 
     def open_now(self) -> int:
         """`open` for callers without a loop: the simulator, tests."""
-        if self._lock is not None:
-            self._lock.take()
+        self.reserve()
         try:
-            self._connection = apsw.Connection(self._path)
+            self._connection = self._begun = apsw.Connection(self._path)
             self._connection.set_busy_timeout(5000)
             self._connection.execute(PRAGMAS)
             migrate(self._connection)
@@ -91,12 +117,13 @@ class SqliteStore:
             self.reading, self.catalogue = Reading(ask), Catalogue(ask)
             self.stream = SqliteStream(self._connection, queries)
             return self.enlist()
-        except apsw.Error as error:
+        except (apsw.Error, SchemaFault) as error:
+            if self._begun is not None:
+                self._begun.close()
             self._release()
+            if isinstance(error, SchemaFault):
+                raise
             raise StoreUnavailable(f"{self._path} cannot be opened: {error}") from error
-        except SchemaFault:
-            self._release()
-            raise
 
     def enlist(self) -> int:
         """A number for one more engine on this store."""
@@ -228,6 +255,14 @@ class SqliteStore:
             *self._deadlines("activity_claims"),
             *self._deadlines("cascades"),
         ]
+
+    async def waiting_starts(self) -> list[Awaiting]:
+        """Starts of schedules that wait for the end of a run."""
+        return self.waiting_starts_now()
+
+    def waiting_starts_now(self) -> list[Awaiting]:
+        """`waiting_starts` for callers without a loop."""
+        return [Awaiting(*row) for row in self._rows("waiting_starts")]
 
     async def clock_floor(self) -> int:
         """The latest moment ever committed."""

@@ -1,15 +1,17 @@
 """How an activity is asked for, by command or by request."""
 
-from typing import Annotated
+from collections.abc import Callable
+from functools import partial
+from typing import Annotated, Any
 
+import msgspec
 from msgspec import Raw, Struct
 
-from assay.errors import BadValue
 from assay.model import commands as model
 from assay.model.retry import RetryPolicy
 from assay.wire import values
 from assay.wire.codec import NULL, payload_text
-from assay.wire.fields import Name, Queue, Seconds, Seq, Span, said
+from assay.wire.fields import Name, Nothing, Queue, Seconds, Seq, Share, Span, said
 
 DEFAULT_POLICY = RetryPolicy()
 
@@ -29,27 +31,36 @@ class ActivityOptions(Struct, kw_only=True):
         Annotated[Span, said(default=DEFAULT_POLICY.start_to_close_secs)] | None
     ) = None
     heartbeat_timeout_secs: Span | None = None
+    max_interval_secs: Span | None = None
+    jitter: Annotated[Share, said(default=DEFAULT_POLICY.jitter)] | None = None
+    non_retryable: list[Name] | Nothing | None = None
 
     def policy(self) -> RetryPolicy:
         """The options with their defaults, once every value is found good."""
-        attempts, interval = self.max_attempts, self.initial_interval_secs
-        coefficient, close = self.backoff_coefficient, self.start_to_close_secs
-        beat, usual = self.heartbeat_timeout_secs, DEFAULT_POLICY
-        if interval is not None and interval < 0:
-            raise BadValue("initial_interval_secs must not be negative")
-        return RetryPolicy(
-            usual.max_attempts if attempts is None else values.integer("max_attempts", attempts, 1),
-            usual.initial_interval_secs
-            if interval is None
-            else values.seconds("initial_interval_secs", interval),
-            usual.backoff_coefficient
-            if coefficient is None
-            else values.positive("backoff_coefficient", coefficient),
-            usual.start_to_close_secs
-            if close is None
-            else values.span("start_to_close_secs", close),
-            None if beat is None else values.span("heartbeat_timeout_secs", beat),
-        )
+        given: dict[str, Any] = {}
+        for name, check in _CHECKS:
+            if (value := getattr(self, name)) is not None:
+                given[name] = check(name, value)
+        return RetryPolicy(**given) if given else DEFAULT_POLICY
+
+
+def _types(field: str, given: list[str] | Nothing) -> str | None:
+    """The types of failure as the text of a list; none of them is like no list."""
+    if not isinstance(given, list) or not given:
+        return None
+    return msgspec.json.encode([values.name(field, name) for name in given]).decode()
+
+
+_CHECKS: tuple[tuple[str, Callable[[str, Any], object]], ...] = (
+    ("max_attempts", partial(values.integer, least=1)),
+    ("initial_interval_secs", values.delay),
+    ("backoff_coefficient", values.positive),
+    ("start_to_close_secs", values.span),
+    ("heartbeat_timeout_secs", values.span),
+    ("max_interval_secs", values.span),
+    ("jitter", values.share),
+    ("non_retryable", _types),
+)
 
 
 class Activity(ActivityOptions, kw_only=True):

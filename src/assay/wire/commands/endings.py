@@ -6,8 +6,8 @@ from msgspec import Raw, Struct
 
 from assay.model import commands as model
 from assay.wire import values
-from assay.wire.codec import NULL, payload_text
-from assay.wire.fields import Nothing, Seq, said
+from assay.wire.codec import NULL, check_failure, failure_text, payload_text
+from assay.wire.fields import Failure, Nothing, Seq, said
 
 DEFAULT_ERROR = "workflow handler raised an error"
 
@@ -43,11 +43,15 @@ class FailWorkflow(Struct, tag_field="type", tag="FailWorkflow"):
     """The handler raised."""
 
     error: Annotated[str, said(default=DEFAULT_ERROR)] | None = None
+    failure: Failure = NULL
+
+    def __post_init__(self) -> None:
+        check_failure(self.failure)
 
     def command(self) -> model.FailWorkflow:
         """The command, checked."""
-        error = self.error
-        return model.FailWorkflow(DEFAULT_ERROR if error is None else values.text(error))
+        error = DEFAULT_ERROR if self.error is None else values.text(self.error)
+        return model.FailWorkflow(error, failure_text(self.failure))
 
 
 class CancelWorkflow(Struct, tag_field="type", tag="CancelWorkflow"):

@@ -2,11 +2,17 @@
 
 from msgspec import Raw, Struct
 
-from assay.errors import BadValue
 from assay.model import commands as model
 from assay.wire import values
-from assay.wire.codec import NULL, check_object, object_text, payload_text
-from assay.wire.fields import Label, Name, Object, Seconds, Seq
+from assay.wire.codec import (
+    NULL,
+    check_failure,
+    check_object,
+    failure_text,
+    object_text,
+    payload_text,
+)
+from assay.wire.fields import Failure, Label, Name, Object, Seconds, Seq
 
 
 class RecordSideEffect(Struct, tag_field="type", tag="RecordSideEffect"):
@@ -36,6 +42,7 @@ class RecordStep(Struct, tag_field="type", tag="RecordStep"):
     attempt: Seq | None = None
     result: Raw = NULL
     error: str | None = None
+    failure: Failure = NULL
     final: bool | None = None
     retry_in_secs: Seconds | None = None
 
@@ -43,6 +50,7 @@ class RecordStep(Struct, tag_field="type", tag="RecordStep"):
         self.seq = values.whole("seq", self.seq)
         if self.attempt is not None:
             self.attempt = values.whole("attempt", self.attempt)
+        check_failure(self.failure)
         if self.final is False and self.error is None:
             raise ValueError(
                 "Object missing required field `error`: an attempt that is not final failed"
@@ -50,9 +58,6 @@ class RecordStep(Struct, tag_field="type", tag="RecordStep"):
 
     def command(self) -> model.RecordStep:
         """The command, checked."""
-        retry_in = self.retry_in_secs or 0.0
-        if retry_in < 0:
-            raise BadValue("retry_in_secs must not be negative")
         return model.RecordStep(
             seq=values.integer("seq", self.seq, 1),
             name=values.name("name", self.name),
@@ -60,7 +65,8 @@ class RecordStep(Struct, tag_field="type", tag="RecordStep"):
             result=payload_text(self.result),
             error=None if self.error is None else values.text(self.error),
             final=self.final is not False,
-            retry_in_secs=values.seconds("retry_in_secs", retry_in),
+            retry_in_secs=values.delay("retry_in_secs", self.retry_in_secs or 0.0),
+            failure=failure_text(self.failure),
         )
 
 

@@ -1,11 +1,13 @@
 """What a worker asks and reports: polls of both kinds, outcomes of activity tasks."""
 
+from typing import Annotated
+
 from msgspec import Raw, Struct
 
 from assay.model.operations import CompleteActivity, FailActivity, Fence, HeartbeatActivity
 from assay.wire import values
-from assay.wire.codec import NULL, payload_text
-from assay.wire.fields import HoldSecs, Name, Whole
+from assay.wire.codec import NULL, check_failure, failure_text, payload_text
+from assay.wire.fields import Failure, HoldSecs, Name, Seconds, Whole, said
 
 
 class Poll(Struct):
@@ -55,13 +57,28 @@ class CompleteTask(Fenced, kw_only=True):
 
 
 class FailTask(Fenced, kw_only=True):
-    """An attempt failed."""
+    """An attempt failed; perhaps for good, or to be tried again after a time of its own."""
 
     error: str
+    failure: Failure = NULL
+    retryable: Annotated[bool, said(default=True)] | None = None
+    retry_after_secs: Seconds | None = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_failure(self.failure)
 
     def operation(self, id: str) -> FailActivity:
         """Of the activity in the path."""
-        return FailActivity(values.activity_no(id), values.text(self.error), self.fence())
+        after = self.retry_after_secs
+        return FailActivity(
+            values.activity_no(id),
+            values.text(self.error),
+            self.fence(),
+            failure=failure_text(self.failure),
+            retryable=self.retryable is not False,
+            retry_after_secs=None if after is None else values.delay("retry_after_secs", after),
+        )
 
 
 class HeartbeatTask(Fenced, kw_only=True):

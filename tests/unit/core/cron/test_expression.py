@@ -35,6 +35,10 @@ def refusal(text: str) -> str:
         ("*/25", {0, 25, 50}),
         ("*/60", {0}),
         ("*/999999999", {0}),
+        ("*/10000000000", {0}),
+        (f"7/1{'0' * 900},9", {7, 9}),
+        ("3-9/99999999999", {3}),
+        ("0000000000005", {5}),
         ("50/4", {50, 54, 58}),
         ("10-20/5", {10, 15, 20}),
         ("10-19/5", {10, 15}),
@@ -59,7 +63,7 @@ def test_a_number_outside_of_the_field_is_refused(minute: str) -> None:
     "minute",
     [
         *("5-1", "59-0", "1-60", "60-61", "1-", "-1", "-", "1-2-3", "*-5", "5-*", "1--2"),
-        *("*/0", "5/0", "1-9/0", "*/-1", "*/", "/5", "/", "1/2/3", "*/*", "*/99999999999", "*/x"),
+        *("*/0", "5/0", "1-9/0", "*/-1", "*/", "/5", "/", "1/2/3", "*/*", "*/00000000000", "*/x"),
         *(",", "1,", ",1", "1,,2", "**", "*5", "5*"),
         *(
             "?",
@@ -195,7 +199,32 @@ def test_0_and_7_are_both_sunday_in_short_expressions() -> None:
 
 
 @pytest.mark.parametrize(
-    "weekday", ["fri-mon", "sat-sun", "SUNDA", "tues", "thur", "m", "mon-", "JAN"]
+    ("weekday", "found"),
+    [
+        ("fri-sun", {5, 6, 0}),
+        ("SAT-Sunday", {6, 0}),
+        ("mon-sun/3", {1, 4, 0}),
+        ("6-sun", {6, 0}),
+        ("7-sun", {0}),
+        ("sun-sun", {0}),
+        ("0-sun", {0}),
+        ("sun-tue", {0, 1, 2}),
+        ("wed-sun,tue", {2, 3, 4, 5, 6, 0}),
+    ],
+)
+def test_sunday_ends_a_range_of_a_short_expression_as_7_where_0_would_run_backwards(
+    weekday: str, found: set[int]
+) -> None:
+    assert members(parse(f"* * * * {weekday}").weekdays) == found
+
+
+@pytest.mark.parametrize("weekday", ["fri-sun", "sat-Sunday", "2-sun"])
+def test_sunday_is_1_at_the_end_of_a_range_of_a_long_expression_too(weekday: str) -> None:
+    assert refusal(f"* * * * * {weekday}").endswith("runs backwards")
+
+
+@pytest.mark.parametrize(
+    "weekday", ["fri-mon", "sat-fri", "SUNDA", "fri-SUNDA", "tues", "thur", "m", "mon-", "JAN"]
 )
 def test_a_wrong_name_of_a_day_or_a_week_that_wraps_is_refused(weekday: str) -> None:
     assert refusal(f"* * * * {weekday}").startswith("cron expression: day of week: ")

@@ -1,0 +1,392 @@
+"""The pump: what is to be said goes out in as few requests as possible, what comes is handed on.
+
+Some requests carry operations and come back at once; one is held by the engine until it has
+something. Under load requests batch by themselves: what comes up while they are under way makes up
+the next one. A request that fails is made again, with everything it carried, until it succeeds; and
+the engine is then asked for all that its lost answer may have held.
+"""
+
+import asyncio
+import logging
+from collections import deque
+from collections.abc import Callable, Sequence
+from typing import Protocol
+
+import msgspec
+from msgspec import Raw
+
+from assay.sdk.exchange.backoff import HURRIED_SECS, Backoff
+from assay.sdk.exchange.messages import Message, message, plain
+from assay.sdk.faults import ClientFault, EngineUnreachable, RequestRefused, refusal
+from assay.sdk.transport import Reply, Transport
+from assay.wire.exchange.answer import ExchangeAnswer, History, read_answer
+from assay.wire.exchange.operations import VERSION, Operations, Outcome
+from assay.wire.exchange.request import Position, Taking
+
+OPERATIONS_AT_ONCE = 500
+BYTES_AT_ONCE = 1_700_000  # the body of a request has at most 2 MiB
+SENDERS = 2  # requests with operations under way at once: while one commits, another is on its way
+HELD_SECS = 20.0
+ANSWER_SECS = 30.0
+SHORTLY_SECS = 0.05
+OK = 200
+FAILED = 500
+TOO_LARGE = 413
+log = logging.getLogger("assay.sdk")
+
+
+class Partner(Protocol):
+    """Whose pump it is."""
+
+    def takings(self) -> Sequence[Taking]:
+        """What it takes of which queues, as of now."""
+
+    def held(self) -> list[str]:
+        """The claims of all tasks it has."""
+
+    def receive(self, answer: ExchangeAnswer) -> None:
+        """Something has come."""
+
+    def despair(self, fault: Exception) -> None:
+        """The engine has not answered for longer than there is patience."""
+
+
+class Pump:
+    """One session's requests."""
+
+    def __init__(
+        self,
+        transport: Transport,
+        session: str,
+        partner: Partner,
+        *,
+        patience_secs: float | None = None,
+        may_have_missed: bool = False,
+    ) -> None:
+        """Never give up, or after so long. `may_have_missed`: this session has been here before."""
+        self.session = session
+        self._patience_secs = patience_secs
+        self.waiting_for: dict[str, None] = {}  # whose ends are awaited
+        self._transport = transport
+        self._partner = partner
+        self._session_text = msgspec.json.encode(session)
+        self._out: deque[Message] = deque()
+        self._news: dict[str, None] = {}  # of these the engine has not been told
+        self._positions: list[tuple[Position, asyncio.Future[History]]] = []
+        self._senders = 0
+        self._is_held = False
+        self._is_leaving = False
+        self._let_go: Callable[[], object] | None = None  # of the request that is held
+        self._has_changed = False
+        self._may_have_missed = may_have_missed
+        self._is_closed = False
+        self._closed_by: ClientFault | None = None
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._backoff = Backoff() if patience_secs is None else Backoff(HURRIED_SECS, 1.0)
+        self._instance: int | None = None
+
+    # -- for its partner -------------------------------------------------------------------------
+
+    def tell(self, operation: Operations) -> None:
+        """Have it done, whatever comes of it."""
+        self.say(operation).add_done_callback(_unheard)
+
+    def say(self, operation: Operations) -> "asyncio.Future[Outcome]":
+        """Have it done; its outcome, whatever it takes to get it."""
+        said = message(operation)
+        self._out.append(said)
+        if self._is_closed:
+            self._end_all()
+        else:
+            self.go()
+        return said.future
+
+    def await_end(self, id: str) -> None:
+        """Be told how that run ended."""
+        if id not in self.waiting_for:
+            self.waiting_for[id] = self._news[id] = None
+            self.go()
+
+    def history(self, no: int, after: int) -> "asyncio.Future[History]":
+        """The history of a run whose task is in hand, from behind an event on."""
+        future: asyncio.Future[History] = asyncio.get_running_loop().create_future()
+        self._positions.append((Position(no, after), future))
+        self.go()
+        return future
+
+    def announce(self) -> None:
+        """What its partner takes is other than before: the engine hears so at once."""
+        self._has_changed = True
+        self.go()
+
+    def go(self) -> None:
+        """Something is to be said: a turn later, together with what else comes up by then."""
+        asyncio.get_running_loop().call_soon(self._go)
+
+    async def close(self, fault: ClientFault | None = None) -> None:
+        """Nothing goes out any more; whoever waits has this fault, or is cancelled."""
+        self._is_closed = True
+        self._closed_by = fault
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        self._end_all()
+
+    async def leave(self) -> None:
+        """Say the last, and hear of every task that is on its way here, so that it can go back."""
+        if self._let_go is not None:
+            self._let_go()
+        self._is_leaving = self._may_have_missed = self._has_changed = True
+        self._go()
+        await self.flush()
+
+    @property
+    def is_busy(self) -> bool:
+        """Something is on its way out."""
+        return bool(self._out or self._senders)
+
+    async def flush(self) -> None:
+        """Until everything that is to be said has been."""
+        while self.is_busy:
+            self._go()  # at once: else there is only the held request to wait for
+            await asyncio.wait(list(self._tasks), return_when=asyncio.FIRST_COMPLETED)
+
+    # -- requests --------------------------------------------------------------------------------
+
+    def _go(self) -> None:
+        if self._is_closed:
+            return
+        wants_more = self.waiting_for or self._partner.takings()
+        if wants_more and not (self._is_held or self._is_leaving):
+            self._is_held = True
+            self._let_go = self._spawn(self._hold())
+            if not (self._out or self._positions):
+                return  # it says what is new
+        while self._senders < SENDERS and self._has_to_say:
+            self._senders += 1
+            self._spawn(self._send())
+
+    @property
+    def _has_to_say(self) -> bool:
+        return bool(self._out or self._news or self._positions or self._has_changed)
+
+    def _spawn(self, coroutine: "asyncio._CoroutineLike[None]") -> Callable[[], object]:
+        task = asyncio.get_running_loop().create_task(coroutine)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        return task.cancel
+
+    async def _send(self) -> None:
+        try:
+            while self._has_to_say and not self._is_closed:
+                if self._out and self._out[0].is_large:
+                    await self._send_alone(self._out.popleft())
+                else:
+                    await self._send_together()
+        finally:
+            self._senders -= 1
+        self._go()
+
+    async def _hold(self) -> None:
+        """The request that the engine keeps until there is something."""
+        try:
+            while not self._is_closed and (self.waiting_for or self._partner.takings()):
+                await self._exchange([], [], hold_secs=HELD_SECS)
+        finally:
+            self._is_held = False
+
+    async def _send_together(self) -> None:
+        said: list[Message] = []
+        size = 0
+        while self._out and len(said) < OPERATIONS_AT_ONCE and not self._out[0].is_large:
+            size += len(self._out[0].text)
+            if said and size > BYTES_AT_ONCE:
+                break
+            said.append(self._out.popleft())
+        positions, self._positions = self._positions, []
+        await self._exchange(said, positions)
+
+    async def _exchange(
+        self,
+        said: list[Message],
+        positions: "list[tuple[Position, asyncio.Future[History]]]",
+        hold_secs: float = 0.0,
+    ) -> None:
+        """One request, made until it succeeds or everybody has given it up."""
+        began = asyncio.get_running_loop().time()
+        missed = self._may_have_missed
+        answer: ExchangeAnswer | None = None
+        while answer is None:
+            news, self._news = self._news, {}
+            try:
+                answer = await self._ask(
+                    self._body(said, positions, list(news), hold_secs), hold_secs
+                )
+            except ClientFault as fault:
+                self._news = {**news, **self._news}
+                said = self._give_up(said, fault, asyncio.get_running_loop().time() - began)
+                missed = self._may_have_missed = True
+                await self._pause(said, fault)
+                hold_secs = min(hold_secs, SHORTLY_SECS)  # first hear what there is
+            except asyncio.CancelledError:
+                self._out.extendleft(reversed(said))
+                raise
+        if missed:
+            self._may_have_missed = False
+        self._backoff.reset()
+        self._distribute(answer, said, positions)
+
+    async def _pause(self, said: list[Message], fault: Exception) -> None:
+        try:
+            await self._backoff.pause(fault, hurried=bool(said))
+        except asyncio.CancelledError:
+            self._out.extendleft(reversed(said))
+            raise
+
+    def _end_all(self) -> None:
+        """Nobody waits for what will not be said."""
+        while self._out:
+            future = self._out.popleft().future
+            if self._closed_by is None:
+                future.cancel()
+            elif not future.done():
+                future.set_exception(self._closed_by)
+
+    async def _ask(self, body: bytes, hold_secs: float) -> ExchangeAnswer:
+        secs = hold_secs + ANSWER_SECS
+        reply = await self._transport.request("POST", "/exchange", body, secs=secs)
+        if reply.status != OK:
+            raise refusal(reply.status, reply.body)
+        try:
+            return read_answer(reply.body)
+        except msgspec.MsgspecError as error:
+            raise ClientFault(f"the answer cannot be read: {error}") from error
+
+    def _body(
+        self,
+        said: list[Message],
+        positions: "list[tuple[Position, asyncio.Future[History]]]",
+        news: list[str],
+        hold_secs: float,
+    ) -> bytes:
+        parts = [b'{"v":%d,"session":%s' % (VERSION, self._session_text)]
+        takings = self._partner.takings()
+        self._has_changed = False
+        if takings:
+            parts.append(b',"takings":%s' % msgspec.json.encode(takings))
+        if self._may_have_missed:
+            parts.append(b',"held":%s' % msgspec.json.encode(self._partner.held()))
+            news = list(self.waiting_for)
+        if news:
+            parts.append(b',"awaited":%s' % msgspec.json.encode(news))
+        if positions:
+            asked = msgspec.json.encode([position for position, _ in positions])
+            parts.append(b',"histories":%s' % asked)
+        if said:
+            texts = b",".join([each.text for each in said])
+            parts.append(b',"operations":[%s]' % texts)
+        if hold_secs:
+            parts.append(b',"wait_secs":%s' % msgspec.json.encode(hold_secs))
+        return b"".join([*parts, b"}"])
+
+    def _give_up(self, said: list[Message], fault: Exception, secs: float) -> list[Message]:
+        """What may have been done and must not be done twice is its caller's to judge.
+
+        So is what the engine turns down as a whole, and what a caller has no more patience for.
+        """
+        sent = not isinstance(fault, EngineUnreachable) or fault.sent
+        refused = isinstance(fault, RequestRefused) and fault.status < FAILED
+        hopeless = self._patience_secs is not None and (refused or secs > self._patience_secs)
+        if hopeless:
+            self._partner.despair(fault)
+        kept: list[Message] = []
+        for each in said:
+            if not hopeless and (each.may_repeat or not sent):
+                kept.append(each)
+            elif not each.future.done():
+                each.future.set_exception(fault)
+        return kept
+
+    def _distribute(
+        self,
+        answer: ExchangeAnswer,
+        said: Sequence[Message],
+        positions: "list[tuple[Position, asyncio.Future[History]]]",
+    ) -> None:
+        if answer.fresh and self.waiting_for:
+            self._news.update(self.waiting_for)
+            self.go()
+        for each, outcome in zip(said, answer.outcomes, strict=True):
+            if outcome.status >= FAILED:
+                self._again_later(each)
+            elif not each.future.done():
+                each.future.set_result(outcome)
+        for (_, future), history in zip(positions, answer.histories, strict=True):
+            if not future.done():
+                future.set_result(history)
+        for ending in answer.endings:
+            self.waiting_for.pop(ending.id, None)
+        self._partner.receive(answer)
+
+    def _again_later(self, said: Message) -> None:
+        """The database failed at it: nothing was done."""
+        if said.future.done():
+            return
+        loop = asyncio.get_running_loop()
+        loop.call_later(self._backoff.next_secs(), self._say_again, said)
+
+    def _say_again(self, said: Message) -> None:
+        self._out.append(said)
+        self._go()
+
+    async def _send_alone(self, said: Message) -> None:
+        """Too large to share a request: by the route that any client would take."""
+        request = plain(said.operation, self.session)
+        if request is None:
+            said.future.set_result(Outcome(TOO_LARGE, "too large for one request"))
+            return
+        loop = asyncio.get_running_loop()
+        began = loop.time()
+        while not said.future.done():
+            try:
+                path, body = request
+                reply = await self._transport.request("POST", path, body, secs=ANSWER_SECS)
+                if reply.status >= FAILED:
+                    raise refusal(reply.status, reply.body)
+            except ClientFault as fault:
+                self._give_up([said], fault, loop.time() - began)
+                await self._pause([said], fault)
+            except asyncio.CancelledError:
+                self._out.appendleft(said)
+                raise
+            else:
+                self._backoff.reset()
+                if not said.future.done():
+                    said.future.set_result(_outcome_of(reply))
+
+
+def _unheard(done: "asyncio.Future[Outcome]") -> None:
+    """Nobody waits for it: an error it ended with is no surprise."""
+    if not done.cancelled():
+        done.exception()
+
+
+def _outcome_of(reply: Reply) -> Outcome:
+    """What the plain route answered."""
+    fields: dict[str, Raw] = {}
+    if reply.body[:1] == b"{":
+        fields = msgspec.json.decode(reply.body, type=dict[str, Raw])
+    outcome = Outcome(reply.status)
+    for theirs, ours in _FIELDS.items():
+        if theirs in fields:
+            setattr(outcome, ours, msgspec.json.decode(fields[theirs]))
+    return outcome
+
+
+_FIELDS = {
+    "error": "error",
+    "workflow_id": "workflow_id",
+    "run_id": "run_id",
+    "status": "state",
+    "cancel_requested": "cancel_requested",
+}

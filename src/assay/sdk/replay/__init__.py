@@ -1,0 +1,1 @@
+"""Workflow code, stepped deterministically: a loop of its own, fed with history event by event."""

@@ -1,0 +1,66 @@
+"""Inline steps: a function runs beside the replay, and what came of it becomes a command."""
+
+import asyncio
+import inspect
+import random
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+from msgspec import Raw
+
+from assay.sdk import failure as failures
+from assay.sdk.convert import Codec
+from assay.sdk.replay.asked import Asked
+from assay.sdk.step_policy import StepPolicy
+from assay.wire.commands.recorded import RecordStep
+
+TOO_LONG = "start_to_close timeout"  # the words that the engine has for an activity's
+
+RunInThread = Callable[[Callable[[], Any]], "asyncio.Future[Any]"]
+
+
+async def run_step(
+    asked: Asked, codec: Codec, run_in_thread: RunInThread, dice: random.Random
+) -> RecordStep:
+    """One attempt. An error is recorded too: whether another attempt follows, and when."""
+    work, number = asked.work, asked.key[1]
+    assert work is not None
+    assert isinstance(number, int)
+    policy: StepPolicy = work.policy
+    scope = asyncio.timeout(policy.start_to_close_secs)
+    try:
+        async with scope:
+            value = await _call(work.call, run_in_thread)
+        result = Raw(codec.encode(value))
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:
+        task = asyncio.current_task()
+        if task is not None and task.cancelling():
+            raise  # its run has ended, or is no longer here
+        final = policy.is_final(work.attempt, error)
+        return RecordStep(
+            seq=number,
+            name=asked.name,
+            attempt=work.attempt,
+            error=TOO_LONG if scope.expired() else failures.text_of(error),
+            final=final,
+            retry_in_secs=0.0 if final else policy.delay(work.attempt, error, dice),
+            failure=failures.written(failures.failure_of(error)),
+        )
+    return RecordStep(seq=number, name=asked.name, attempt=work.attempt, result=result)
+
+
+async def _call(call: Callable[[], Any], run_in_thread: RunInThread) -> Any:
+    """An `async def` on the loop, anything else in a thread."""
+    if inspect.iscoroutinefunction(_plain(call)):
+        return await call()
+    value = await run_in_thread(call)
+    return await value if inspect.isawaitable(value) else value
+
+
+def _plain(call: Any) -> Any:
+    while isinstance(call, partial):
+        call = call.func
+    return call

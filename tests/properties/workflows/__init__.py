@@ -1,0 +1,1 @@
+"""Random workflows in a small world: told live, replayed from any moment, told again by others."""
