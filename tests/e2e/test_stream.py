@@ -80,7 +80,7 @@ async def write_on(api: Api, name: str) -> list[str]:
             await api.signal(run, "go")
             await api.terminate(run)
         except (Lost, AssertionError, TimeoutError):
-            await asyncio.sleep(0.05)
+            await asyncio.sleep(0.3)  # the server is gone, or is just being started
     return started
 
 

@@ -6,24 +6,35 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from assay.core import activity_outcome, cancel, close_run, due, retry_run
-from assay.core.claim import close_claim, expire_run_claim, is_run_claimable, undo_run_claim
+from assay.core import activity_outcome, cancel, close_run, due, failed_attempt, report, retry_run
+from assay.core import claim as claim_module
+from assay.core.claim import (
+    claim_run,
+    close_claim,
+    expire_run_claim,
+    is_run_claimable,
+    undo_run_claim,
+)
 from assay.core.draft import Draft
 from assay.core.view import WholeRun
 from assay.engine import batch as batch_module
+from assay.engine import windows as window_module
 from assay.engine.batch import BatchInHand
 from assay.engine.cases import Cases
 from assay.engine.engine import Engine
 from assay.engine.index import Index
-from assay.engine.wants import Wants
+from assay.engine.kept import Kept
+from assay.engine.wants import Grant, Since, Want, Wants
 from assay.engine.windows import Window
 from assay.model.activity import Activity
-from assay.model.operations import DONE, Done, Fence, UndoWorkflowClaim
+from assay.model.operations import DONE, Done, Fence, SubmitCommands, UndoWorkflowClaim
 from assay.model.run import Run
 from assay.model.states import ActivityStatus
+from assay.model.task import Claim
 from assay.store.port import CommitOutcome, Stale, Unknown
 from assay.store.sqlite import commit
 from assay.store.sqlite.store import SqliteStore
+from tests.faults.simulation.memory import LATEST
 from tests.faults.simulation.trace import Broken
 from tests.faults.simulation.world import simulate
 
@@ -165,7 +176,8 @@ def a_report_counts_whatever_its_token(patch: Patch) -> None:
     def held_by_anybody(draft: Draft, no: int, fence: Fence) -> tuple[Activity, Run]:
         return held(draft, no, Fence())
 
-    patch.setattr(activity_outcome, "held_activity", held_by_anybody)
+    for module in (activity_outcome, failed_attempt):
+        patch.setattr(module, "held_activity", held_by_anybody)
 
 
 @mutant("exclusive")
@@ -177,6 +189,84 @@ def an_undo_closes_whatever_claim_there_is(patch: Patch) -> None:
         return DONE
 
     patch.setattr("assay.core.decide.undo_workflow_claim", undo)
+
+
+# -- runs that workers keep alive ----------------------------------------------------------------
+
+
+@mutant("exclusive")
+def what_is_new_begins_one_event_late(patch: Patch) -> None:
+    patch.setattr(batch_module, "Since", lambda seq, token: Since(seq + 1, token))
+
+
+@mutant("shared")
+def whoever_claims_a_run_is_taken_for_its_keeper(patch: Patch) -> None:
+    claimed = BatchInHand._claimed_run
+
+    def claimed_run(hand: BatchInHand, draft: Draft, want: Want, run: Run) -> Grant:
+        grant = claimed(hand, draft, want, run)
+        if want.several and run.kept_token is not None:
+            grant.since = Since(run.claim_seq, run.kept_token)
+        return grant
+
+    patch.setattr(BatchInHand, "_claimed_run", claimed_run)
+
+
+@mutant("exclusive")
+def what_is_kept_is_kept_for_ever(patch: Patch) -> None:
+    for module in (claim_module, window_module):
+        patch.setattr(module, "KEPT_FOR", 1000 * LATEST)
+
+
+@mutant("shared")
+def what_is_kept_elsewhere_is_kept_for_ever(patch: Patch) -> None:
+    patch.setattr(window_module, "KEPT_FOR", 1000 * LATEST)
+
+
+@mutant("exclusive")
+def what_is_kept_is_anybodys_at_once(patch: Patch) -> None:
+    for module in (claim_module, window_module):
+        patch.setattr(module, "KEPT_FOR", 0)
+
+
+@mutant("exclusive")
+def a_claim_that_goes_on_is_a_new_one(patch: Patch) -> None:
+    def claim(draft: Draft, run: Run, worker_id: str, lease: int) -> Claim:
+        return claim_run(draft, replace(run, kept_token=None), worker_id, lease)
+
+    patch.setattr(batch_module, "claim_run", claim)
+
+
+@mutant("exclusive")
+def a_lease_that_is_over_leaves_a_keeper(patch: Patch) -> None:
+    def expire(draft: Draft, run: Run) -> None:
+        expire_run_claim(draft, run)
+        draft.put(replace(draft.runs[run.no], kept_token=run.kept_token))
+
+    patch.setattr(due, "expire_run_claim", expire)
+
+
+@mutant("exclusive")
+def who_had_not_seen_its_news_is_not_given_another_task(patch: Patch) -> None:
+    submit = report.submit_commands
+
+    def submit_blindly(draft: Draft, operation: SubmitCommands, lease: int) -> Done:
+        return submit(draft, replace(operation, seen=None), lease)
+
+    patch.setattr("assay.core.decide.submit_commands", submit_blindly)
+
+
+@mutant("exclusive")
+def news_of_kept_runs_are_not_remembered(patch: Patch) -> None:
+    patch.setattr(Kept, "note", nothing)
+
+
+@mutant("exclusive")
+def keepers_hear_only_what_they_hold_on(patch: Patch) -> None:
+    def none(_: Kept, __: str) -> dict[int, int]:
+        return {}
+
+    patch.setattr(Kept, "of", none)
 
 
 # -- endings -------------------------------------------------------------------------------------

@@ -19,7 +19,7 @@ Serve = Callable[..., "asyncio.Task[None]"]
 class Shape(Protocol):
     """One test's engine. What is connected and served in it is ended by the test."""
 
-    def connected(self) -> contextlib.AbstractAsyncContextManager[Client]:
+    def connected(self, **given: Any) -> contextlib.AbstractAsyncContextManager[Client]:
         """A client of the test's own namespace."""
 
     async def serve(self, client: Client, queue: str, **options: Any) -> asyncio.Task[None]:
@@ -34,8 +34,8 @@ class Embedded:
         self.options = options  # of all its workers
 
     @contextlib.asynccontextmanager
-    async def connected(self) -> AsyncIterator[Client]:
-        async with assay.open(self.file) as app:
+    async def connected(self, **given: Any) -> AsyncIterator[Client]:
+        async with assay.open(self.file, **given) as app:
             yield app
 
     async def serve(self, client: Client, queue: str, **options: Any) -> asyncio.Task[None]:
@@ -53,8 +53,8 @@ class Served:
         self._is_made = False
 
     @contextlib.asynccontextmanager
-    async def connected(self) -> AsyncIterator[Client]:
-        async with await assay.connect(self.url, namespace=self.namespace) as client:
+    async def connected(self, **given: Any) -> AsyncIterator[Client]:
+        async with await assay.connect(self.url, namespace=self.namespace, **given) as client:
             if not self._is_made:
                 await client.namespaces.create(self.namespace)
                 self._is_made = True

@@ -149,6 +149,33 @@ async def test_the_worker_beats_for_whoever_is_silent(world: World) -> None:
     assert await world.run(waiting) == 1
 
 
+@on_every_shape
+async def test_an_attempt_that_falls_silent_fails(world: World) -> None:
+    """Once it has beaten by itself, nobody beats for it any more."""
+    stuck = asyncio.Event()
+
+    @assay.activity
+    async def silent(ctx: assay.ActivityContext) -> Any:
+        if ctx.attempt == 1:
+            await ctx.heartbeat("alive")
+            await stuck.wait()
+        return ctx.heartbeat_details
+
+    @assay.workflow
+    async def waiting(ctx: assay.WorkflowContext, attempts: int) -> Any:
+        opts: Any = {**QUICK, "heartbeat_timeout_secs": 0.15, "max_attempts": attempts}
+        return await ctx.execute_activity(silent, **opts)
+
+    await world.deploy(waiting, silent)
+    try:
+        assert await world.run(waiting, 2) == "alive"
+        with pytest.raises(assay.WorkflowFailed) as caught:
+            await world.run(waiting, 1)
+    finally:
+        stuck.set()
+    assert caught.value.error == "activity 'silent' failed: heartbeat timeout"
+
+
 @pytest.mark.parametrize("way", ["async", "sync"])
 @on_every_shape
 async def test_an_attempt_that_takes_too_long_fails(world: World, way: str) -> None:

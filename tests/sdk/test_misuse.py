@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import re
 import sys
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -132,7 +133,8 @@ async def no_time(ctx: assay.WorkflowContext) -> None:
 
 
 async def in_a_side_effect(ctx: assay.WorkflowContext) -> None:
-    await ctx.side_effect("inside", lambda: ctx.sleep(1))
+    asleep: Callable[[], object] = lambda: ctx.sleep(1)  # noqa: E731 - its type hides what it gives
+    await ctx.side_effect("inside", asleep)
 
 
 NO_ACTIVITY: Any = 42

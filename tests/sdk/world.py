@@ -13,6 +13,7 @@ from typing import Any
 
 from assay.sdk.client import Client
 from assay.sdk.client.handle import WorkflowHandle
+from assay.sdk.convert import DEFAULT, Codec
 from assay.sdk.definition import KIND
 from tests.sdk.shapes import Shape
 from tests.support.caller import until
@@ -34,10 +35,13 @@ class World:
         self._numbers = 0
         self._here = contextlib.AsyncExitStack()
 
-    async def deploy(self, *code: Code, queue: str = "default", **options: Any) -> None:
+    async def deploy(
+        self, *code: Code, queue: str = "default", codec: Codec = DEFAULT, **options: Any
+    ) -> None:
         """Serve this code, in place of all that was served before."""
         await self.withdraw()
-        self.client = await self._here.enter_async_context(self.shape.connected())
+        connecting = self.shape.connected(codec=codec)
+        self.client = await self._here.enter_async_context(connecting)
         for each in code:
             define = self.client.define if kind_of(each) == "workflow" else self.client.activity
             define(each)

@@ -43,7 +43,7 @@ def offer_at_once(run: Run, now: int) -> Run:
 
 
 def open_at(run: Run) -> int | None:
-    """From when on anybody may claim it: a run that a worker keeps alive is left to that a while."""
+    """From when on anybody may claim it: what a worker keeps alive is left to that a while."""
     if run.ready_at is None or run.claim_until is not None or not run.is_open:
         return None
     return run.ready_at if run.kept_token is None else run.ready_at + KEPT_FOR

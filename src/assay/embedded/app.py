@@ -89,17 +89,22 @@ class App(Client):
         return Worker(self.transport, self.registry, self.codec, options)
 
     async def _introduce(self, worker: Worker) -> str:
-        """The same worker as last time: what that one had in hand when it died is given to it."""
+        """The same worker as last time: what that one had in hand when it died is given to it.
+
+        Of several on a queue each is another one: they would take each other's tasks for lost.
+        """
         options = worker.options
-        name = hashlib.sha256(f"{options.namespace}\n{options.queue}".encode()).hexdigest()[:16]
+        there = [served for served, _ in self._serving if served.options.queue == options.queue]
+        place = f"{options.namespace}\n{options.queue}\n{there.index(worker)}"
+        name = hashlib.sha256(place.encode()).hexdigest()[:16]
         worker_id, now = f"w-{name}", self.runner.clock()
         row = WorkerRow(
             id=worker_id,
             namespace=options.namespace,
             identity=f"{IDENTITY}-{os.getpid()}",
             queue=options.queue,
-            workflows=self.codec.encode(sorted(self.registry.workflows)).decode(),
-            activities=self.codec.encode(sorted(self.registry.activities)).decode(),
+            workflows=DEFAULT.encode(sorted(self.registry.workflows)).decode(),
+            activities=DEFAULT.encode(sorted(self.registry.activities)).decode(),
             max_workflows=options.max_concurrent_workflows,
             max_activities=options.max_concurrent_activities,
             registered_at=now,

@@ -238,7 +238,7 @@ class Engine:
     @property
     def has_work(self) -> bool:
         """Something has come in that no batch has taken yet."""
-        return bool(self._intake or self.wants.unserved)
+        return bool(self._intake or self.wants.unserved or self._news_of_ends)
 
     # -- steps -----------------------------------------------------------------------------------
 

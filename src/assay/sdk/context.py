@@ -14,7 +14,7 @@ from msgspec import Raw
 
 from assay.errors import Refusal
 from assay.sdk.activity_context import ActivityContext
-from assay.sdk.convert import Codec
+from assay.sdk.convert import DEFAULT, Codec
 from assay.sdk.definition import WorkflowDefinition, name_of
 from assay.sdk.faults import WorkflowMisuse
 from assay.sdk.options import (
@@ -332,7 +332,7 @@ class WorkflowContext:
     def upsert_search_attributes(self, patch: Mapping[str, Any]) -> Any:
         """Merge into what lists can be filtered by."""
         replay = self._begin()
-        replay.upsert(Raw(replay.codec.encode(dict(patch))))
+        replay.upsert(Raw(DEFAULT.encode(dict(patch))))  # the engine is to read it
         return NOTHING
 
     # -- endings ---------------------------------------------------------------------------------

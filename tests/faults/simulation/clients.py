@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 KINDS = (
     *("steps", "steps", "fan", "slow", "gate", "choice", "family", "guardian", "claimant"),
     *("hopeless", "sick", "sick", "sick", "hasty", "nap", "quitter", "tribe", "tribe"),
-    *("diary", "diary", "stepper", "tagger", "tagger", "impatient"),
+    *("diary", "diary", "stepper", "stepper", "stepper", "tagger", "tagger", "impatient"),
     *("relay", "relay", "pilgrim", "shepherd", "shepherd"),
 )
 WAITING = ("gate", "relay")

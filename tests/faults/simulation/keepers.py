@@ -1,4 +1,4 @@
-"""Workers as the SDK has them: they exchange, keep runs alive, hold claims on, ask for what was lost.
+"""Workers as the SDK has them: they exchange, keep runs alive, hold on, ask for what was lost.
 
 What a worker is told goes into its live copy of a run and nothing else does: so it is compared with
 the rows whenever something comes (`live.py`).
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from assay.engine.exchange import Asked, Taking
 from assay.errors import AssayError, Refusal
-from assay.model.commands import Command, ScheduleActivity
+from assay.model.commands import Command, RecordStep, ScheduleActivity
 from assay.model.ids import claim_token
 from assay.model.operations import (
     Fence,
@@ -33,7 +33,7 @@ from tests.faults.simulation.planner import SIDE
 from tests.faults.simulation.replays import answer
 from tests.faults.simulation.reports import report_on
 from tests.faults.simulation.schedule import MILLI, SECOND, Action
-from tests.faults.simulation.sessions import Given, Reply
+from tests.faults.simulation.sessions import Given, Reply, Then
 from tests.faults.simulation.trace import Broken
 from tests.faults.simulation.workers import has_first_activity
 
@@ -78,6 +78,7 @@ class Keeper:
         self._misses = 0
         self._answered_misses = 0
         self._reports = 0
+        self._stuck_until = 0
         self._tokens: set[int] = set()
 
     def begin(self) -> None:
@@ -93,6 +94,9 @@ class Keeper:
         """Gone, with all it holds; another of its kind comes after a while."""
         self.alive = False
         self.world.trace.note(f"    {self.name} dies")
+        for machine in self.world.machines:
+            if machine.up:
+                machine.sessions.hang_up(self.name)
         pause = self.world.dice.randrange(SECOND)
         self.world.schedule.after(pause, "hires", partial(self.world.hire, Keeper))
 
@@ -100,7 +104,7 @@ class Keeper:
 
     def _hold(self) -> None:
         """The request that is held until there is something, and again."""
-        hold = self.world.dice.choice(HOLDS)
+        hold = self.world.dice.choice(HOLDS[-1:] if self.world.faults.over else HOLDS)
         self._exchange([], hold, lambda answered: self._after_hold(answered=answered))
 
     def _after_hold(self, *, answered: bool) -> None:
@@ -128,19 +132,8 @@ class Keeper:
         self._after(pause, "goes on", self._go)
 
     def _exchange(self, said: list[Said], hold: int, then: "Callable[..., None]") -> None:
-        world, faults = self.world, self.world.faults
-        if self._roams and world.dice.random() < 0.1:
-            self._machine = world.dice.choice(world.machines)
-        machine, misses, before = self._machine, self._misses, self._answered_misses
-        held = self._in_hand() if misses != before else None
+        misses, asked = self._misses, self._asked(said, hold)
         self._flying += said
-        asked = Asked(
-            self.name,
-            [each.operation for each in said],
-            [Taking(kind, self._queue, self._room(kind), self._seen[kind]) for kind in TaskKind],
-            held=held,
-            hold_secs=hold / SECOND,
-        )
 
         def heard(reply: Reply | None) -> None:
             if not self.alive:
@@ -155,18 +148,42 @@ class Keeper:
             if reply is not None:
                 self._hear(said, reply)
 
+        self._carry(asked, heard)
+
+    def _asked(self, said: list[Said], hold: int) -> Asked:
+        """What it says; what it has in hand only when it may have missed something."""
+        missed = self._misses != self._answered_misses
+        return Asked(
+            self.name,
+            [each.operation for each in said],
+            [Taking(kind, self._queue, self._room(kind), self._seen[kind]) for kind in TaskKind],
+            held=self._in_hand() if missed else None,
+            hold_secs=hold / SECOND,
+        )
+
+    def _carry(self, asked: Asked, heard: Then) -> None:
+        """To a machine, if it gets there; perhaps some of it twice."""
+        world, faults = self.world, self.world.faults
+        if self._roams and world.dice.random() < 0.1:
+            self._machine = world.dice.choice(world.machines)
+        machine = self._machine
+
         def arrive() -> None:
             if machine.up:
                 machine.sessions.ask(asked, heard)
             else:
                 world.schedule.soon("answer: nobody there", lambda: heard(None))
 
+        if asked.operations and faults.strike(faults.profile.repeated):
+            operations = tuple(asked.operations)
+            again = partial(world.network.call, machine, operations, lambda _: None)
+            world.schedule.after(world.dice.randrange(SECOND), f"{self.name} repeats", again)
         if faults.strike(faults.profile.message_lost):
             world.schedule.after(SECOND, f"{self.name} is not heard", lambda: heard(None))
             return
-        names = " ".join(type(each.operation).__name__ for each in said)
-        listed = "" if held is None else f" holding {sorted(held)}"
-        label = f"{machine.name} exchanges with {self.name}: {names}{listed} {hold}"
+        names = " ".join(type(each).__name__ for each in asked.operations)
+        listed = "" if asked.held is None else f" holding {sorted(asked.held)}"
+        label = f"{machine.name} exchanges with {self.name}: {names}{listed} {asked.hold_secs}"
         world.schedule.soon(label, arrive)
 
     def _in_hand(self) -> frozenset[int]:
@@ -276,34 +293,52 @@ class Keeper:
     # -- what comes of them ----------------------------------------------------------------------
 
     def _answer(self, live: Live) -> None:
-        """Say what its code asks for. A step runs on while the claim is held on."""
+        """Say what its code asks for, and whether there is more to come under the claim."""
         if self._live.get(live.no) is not live or not live.claimed:
             return
         if live.saying:
             live.must_say = True
             return
         live.must_say = False
-        faults, dice = self.world.faults, self.world.dice
         commands = self._commands(live)
         wrong = any(isinstance(each, ScheduleActivity) for each in commands)
-        if (
-            wrong
-            and has_first_activity(live.history)
-            and faults.strike(faults.profile.worker_wrong)
-        ):
+        wrong = wrong and has_first_activity(live.history)
+        if wrong and self.world.faults.strike(self.world.faults.profile.worker_wrong):
             self._block(live)
             return
-        others, step = split(commands)
+        live.fed = live.last_seq
+        others, step = split(commands, live.made)
         goes_on = live.step is not None and step is not None and is_same(live.step, step)
-        if step is not None and not goes_on and dice.random() < 0.7:
-            live.step, goes_on = step, True
-            pause = dice.randrange(MILLI, 300 * MILLI)
-            if faults.strike(faults.profile.worker_slow):
-                pause = dice.randrange(SECOND, 6 * SECOND)
-            self._after(pause, f"has made a step of {live.id}", partial(self._step, live, step))
-        elif not goes_on:
+        if not goes_on:
             live.step = None
-        self._submit(live, others if goes_on else commands, holds=goes_on)
+        if step is not None and not goes_on and self.world.dice.random() < 0.7:
+            live.step, goes_on = step, True
+            self._soon_or_later(f"has made a step of {live.id}", partial(self._step, live, step))
+        elif step is not None and not goes_on:
+            self._make(live, step, others)
+            return
+        elif step is None and not ends(others) and self.world.dice.random() < 0.25:
+            self._linger(live, others)
+            return
+        self._submit(live, others, holds=goes_on)
+
+    def _linger(self, live: Live, commands: tuple[Command, ...]) -> None:
+        """Something else of that run is still under way here: there will be another batch."""
+        self._submit(live, commands, holds=True)
+
+        def let_go() -> None:
+            if self._live.get(live.no) is live and live.claimed and live.step is None:
+                self._answer(live)
+
+        self._soon_or_later(f"lets go of {live.id}", let_go)
+
+    def _soon_or_later(self, label: str, action: Action) -> None:
+        faults, dice = self.world.faults, self.world.dice
+        pause = dice.randrange(MILLI, 300 * MILLI)
+        if faults.strike(faults.profile.worker_slow):
+            pause = dice.randrange(SECOND, 6 * SECOND)
+            self._stuck_until = self.world.schedule.now + pause
+        self._after(pause, label, action)
 
     def _step(self, live: Live, step: object) -> None:
         if self._live.get(live.no) is not live or live.step is not step or not live.claimed:
@@ -313,7 +348,15 @@ class Keeper:
             return
         done, live.step = live.step, None
         assert done is not None
-        self._submit(live, (done,), holds=self.world.dice.random() < 0.5)
+        self._make(live, done)
+
+    def _make(self, live: Live, done: RecordStep, before: tuple[Command, ...] = ()) -> None:
+        """A step has come to something."""
+        live.made.add((done.seq, done.attempt))
+        if self.world.dice.random() < 0.4:
+            self._linger(live, (*before, done))
+        else:
+            self._submit(live, (*before, done), holds=False)
 
     def _commands(self, live: Live) -> tuple[Command, ...]:
         return answer(
@@ -328,9 +371,7 @@ class Keeper:
     def _submit(self, live: Live, commands: tuple[Command, ...], *, holds: bool) -> None:
         keeps = holds or self.world.dice.random() < 0.85
         lease, over = claim_token(live.token), ends(commands)
-        batch = SubmitCommands(
-            live.id, self.name, commands, lease, keeps, holds, seen=live.last_seq
-        )
+        batch = SubmitCommands(live.id, self.name, commands, lease, keeps, holds, seen=live.fed)
         live.saying = True
         live.claimed = holds
         self._say(Said(batch, live.token, partial(self._said, live, keeps=keeps and not over)))
@@ -359,7 +400,7 @@ class Keeper:
     def _renew(self) -> None:
         held = [live.id for live in self._live.values() if live.claimed]
         held += [task.run.id for task in self._fetching.values() if task.run is not None]
-        if held:
+        if held and self._stuck_until < self.world.schedule.now:
             renewal = (RenewLeases(self.name, tuple(held)),)
             self.world.network.call(self._machine, renewal, lambda _: None)
         self._after(SECOND, "renews", self._renew)

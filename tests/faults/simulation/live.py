@@ -17,7 +17,10 @@ ENDS = (CompleteWorkflow, FailWorkflow, CancelWorkflow, ContinueAsNew)
 
 
 class Live:
-    """One run. `claimed`: its task is in hand; `step`: what runs under the claim that is held on."""
+    """One run. `claimed`: its task is in hand; `step`: what runs while its claim is held on.
+
+    Its code knows the events up to `fed`, and the steps in `made`, whoever else has heard of them.
+    """
 
     def __init__(self, task: Given) -> None:
         assert task.run is not None
@@ -30,6 +33,8 @@ class Live:
         self.saying = False
         self.must_say = False
         self.step: RecordStep | None = None
+        self.made: set[tuple[int, int]] = set()
+        self.fed = 0
 
     @property
     def last_seq(self) -> int:
@@ -37,7 +42,7 @@ class Live:
         return self.history[-1].seq if self.history else 0
 
     def goes_on(self, task: Given, *, may_have_missed: bool) -> bool:
-        """Whether what is new follows what was seen; only who has missed something may see a gap."""
+        """Whether what is new follows what was seen; who has missed something may see a gap."""
         assert task.since is not None
         if self.token != task.since.token:
             return False
@@ -64,8 +69,11 @@ def ends(commands: tuple[Command, ...]) -> bool:
     return any(isinstance(each, ENDS) for each in commands)
 
 
-def split(commands: tuple[Command, ...]) -> tuple[tuple[Command, ...], RecordStep | None]:
-    """The step these end with, apart from the others."""
+def split(
+    commands: tuple[Command, ...], made: set[tuple[int, int]]
+) -> tuple[tuple[Command, ...], RecordStep | None]:
+    """The step these end with, apart from the others; one that was made is made once."""
     if commands and isinstance(commands[-1], RecordStep):
-        return commands[:-1], commands[-1]
+        step = commands[-1]
+        return commands[:-1], None if (step.seq, step.attempt) in made else step
     return commands, None

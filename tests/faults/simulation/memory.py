@@ -27,6 +27,7 @@ from tests.faults.simulation.trace import Broken
 EVERYTHING = 1 << 40
 CHECKS_PER_FULL_ONE = 8
 """In between only the cases are compared that the engine has read or written since."""
+RESTS_PER_CHECK = 3
 LATEST = 3 * SECOND
 """A lost hint means late, never wrong: and no later than this."""
 
@@ -51,6 +52,7 @@ class Memory:
         self._seen: dict[int, int] = {}
         self._recent: set[int] = set()
         self._checks = 0
+        self._rests = 0
         self.swept_until = 0
         self._swept_namespaces: frozenset[str] = frozenset()
         self._waiting: dict[tuple[Look, int, int, int], int] = {}
@@ -106,11 +108,20 @@ class Memory:
                     waiting[key] = self._waiting.get(key, now)
                     if now - waiting[key] > LATEST:
                         raise Broken(f"{want.worker_id} waits for {look}, overlooked is {task}")
+        for want in self._engine.wants.keepers.values():
+            for run in self._kept_by(want.worker_id):
+                served = want.room > 0 or run.claim_until is not None
+                if served and (run.ready_at or 0) <= clock:
+                    key = (want.look, run.no, run.ready_at or 0, 0)
+                    waiting[key] = self._waiting.get(key, now)
+                    if now - waiting[key] > LATEST:
+                        raise Broken(f"{want.worker_id} keeps {run}, and hears no news of it")
         self._waiting = waiting
 
     def check_rest(self) -> None:
         """An engine that rests, alone on its store, leaves nobody waiting for what is there now."""
-        if not self._exclusive or self._engine.amnesia:
+        self._rests += 1
+        if not self._exclusive or self._engine.amnesia or self._rests % RESTS_PER_CHECK:
             return
         wants, now = self._engine.wants, self._engine.advance(0)
         for look in wants.looks():
@@ -181,7 +192,7 @@ class Memory:
                 compare(f"the window on {look}", window.tasks, ready)
 
     def _check_kept(self) -> None:
-        """What workers keep that exchange here, and has news; what was there before may be unknown."""
+        """What workers keep that exchange here; what had news before they came may be unknown."""
         kept, writes = self._engine.index.kept, self._rows.writes
         self._unread = {no: seen for no, seen in self._unread.items() if writes.get(no, 0) == seen}
         known = {**dict.fromkeys(kept._waiting), **dict.fromkeys(kept._held)}

@@ -11,7 +11,7 @@ Action = Callable[[], None]
 MILLI = 1_000
 SECOND = 1_000_000
 START = 1_700_000_000 * SECOND
-MOST_EVENTS = 400_000
+MOST_EVENTS = 150_000
 
 
 class Schedule:

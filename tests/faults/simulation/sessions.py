@@ -151,10 +151,11 @@ class Sessions:
 
     def _give_again(self, session: Sitting, held: frozenset[int], rows: HeldRows) -> None:
         """As the product does: open claims that are not listed, nor on their way."""
-        for kind, row in [
+        found: list[tuple[TaskKind, Run | Activity]] = [
             *((TaskKind.WORKFLOW, run) for run in rows.runs),
             *((TaskKind.ACTIVITY, activity) for activity in rows.activities),
-        ]:
+        ]
+        for kind, row in found:
             token = row.claim_token or 0
             if token not in held and not session.has_token(token):
                 self._world.trace.note(f"    again {row.no} under {token}")
@@ -181,6 +182,12 @@ class Sessions:
         if visit in visit.session.waiting:
             visit.session.waiting.remove(visit)
             self._finish(visit)
+
+    def hang_up(self, worker_id: str) -> None:
+        """A worker has died: its connections end, some time soon."""
+        session = self._by_id.get(worker_id)
+        for visit in list(session.waiting) if session is not None else ():
+            self._soon("sees somebody die", partial(self._hang_up, visit))
 
     def _hang_up(self, visit: Visit) -> None:
         if visit in visit.session.waiting:

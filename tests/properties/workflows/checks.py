@@ -53,6 +53,7 @@ class Story:
         """All of it."""
         for run in self.world.runs.values():
             once(self.standing(run))
+            obeys(self.standing(run))
         if self.world.cuts and not kinds(self.program) & CANCELLING:
             raise Wrong(f"cleanup was cancelled: {self.world.cuts}")
         self._result()
@@ -123,6 +124,13 @@ def once(events: list[Event]) -> None:
     twice = [key for key, times in seen.items() if times > 1]
     if twice:
         raise Wrong(f"in history more than once: {twice}")
+
+
+def obeys(events: list[Event]) -> None:
+    """A run that was asked to stop does not go on as a new one: no program here wants to."""
+    kinds = [str(event.type) for event in events]
+    if "WorkflowCancelRequested" in kinds and kinds[-1] == "WorkflowContinuedAsNew":
+        raise Wrong("it has gone on, though it was asked to stop")
 
 
 class Replays:

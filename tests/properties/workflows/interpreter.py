@@ -196,11 +196,9 @@ class Telling:
 
     async def first(self, node: Node) -> Any:
         tasks = [asyncio.create_task(self._do(part)) for part in node.parts]
-        try:
-            done, late = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
-        finally:
-            for task in tasks:
-                task.cancel()
+        done, late = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+        for task in late:
+            task.cancel()
         await asyncio.gather(*late, return_exceptions=True)
         return {"race": [task.result() if task in done else None for task in tasks]}
 

@@ -31,8 +31,8 @@ BRANCHES = {
     "deadline": 3,
     "wait for": 3,
     "shield": 2,
-    "finally": 3,
-    "cleanup": 3,
+    "finally": 5,
+    "cleanup": 4,
     "event": 2,
     "queue": 2,
     "lock": 2,
@@ -87,9 +87,8 @@ class Inventor:
         does = self._choose(BRANCHES)
         least, most = COUNTS.get(does, (1, 1))
         parts = tuple(self._node(depth - 1) for _ in range(self._dice.randint(least, most)))
-        return Node(
-            does, self._next(), parts, most=self._dice.randint(2, 3), secs=self._secs((1, 4, 30))
-        )
+        no = self._next()
+        return Node(does, no, parts, most=self._dice.randint(2, 3), secs=self._secs(no, 1, 4, 30))
 
     def _leaf(self, does: str) -> Node:
         self._left -= 1
@@ -98,23 +97,21 @@ class Inventor:
             case "activity" | "step":
                 most = dice.choice((1, 2, 3))
                 fails = dice.choice((0, 0, 0, 1, 2, 9))
-                return Node(
-                    does, no, fails=fails, most=most, secs=self._secs((0, 0.2, 3)), name=self._way()
-                )
+                secs, way = self._secs(no, 0, 0.2, 3), dice.choice(("async", "plain"))
+                return Node(does, no, fails=fails, most=most, secs=secs, name=way)
             case "parallel":
                 return Node(does, no, most=dice.randint(1, 3), fails=dice.choice((0, 0, 0, 9)))
             case "patched":
                 return Node(does, no, (Node("activity", self._next()),))
             case _:
-                secs = self._secs((0.01, 0.5, 2, 9)) if does in ("nap", "doze", "timed") else 0.0
+                sleeps = does in ("nap", "doze", "timed")
+                secs = self._secs(no, 0.01, 0.5, 2, 9) if sleeps else 0.0
                 names = {"child": CHILDREN, "orphan": CHILDREN, "signal": SIGNALS, "timed": SIGNALS}
                 return Node(does, no, secs=secs, name=dice.choice(names.get(does, ("",))))
 
-    def _way(self) -> str:
-        return self._dice.choice(("async", "plain"))
-
-    def _secs(self, spans: tuple[float, ...]) -> float:
-        return self._dice.choice(spans)
+    def _secs(self, no: int, *spans: float) -> float:
+        """None of two nodes: what is due at the same moment may come in any order."""
+        return round(self._dice.choice(spans) * (1 + no / 1000), 6)
 
     def _choose(self, weights: dict[str, int]) -> str:
         return self._dice.choices(list(weights), list(weights.values()))[0]

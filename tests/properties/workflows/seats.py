@@ -6,11 +6,11 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import msgspec
-from msgspec import Raw
 
 from assay.engine.wants import Grant, Want
 from assay.model.task import TaskKind
-from assay.sdk.convert import DEFAULT
+from assay.sdk.convert import DEFAULT, Codec
+from assay.sdk.worker.options import WorkerOptions
 from assay.sdk.worker.registry import Registry
 from assay.sdk.worker.runs import Runs
 from assay.store.port import Look
@@ -79,7 +79,7 @@ class Wire:
         self._loop = loop
 
     def tell(self, operation: Any) -> None:
-        self.say(operation)
+        self.out.append(Letter(self._loop.create_future(), _encode(operation)))
 
     def say(self, operation: Any) -> "asyncio.Future[Outcome]":
         letter = Letter(self._loop.create_future(), _encode(operation))
@@ -101,7 +101,8 @@ class Seat:
     def __init__(self, id: str, loop: HandLoop, registry: Registry, kept: int) -> None:
         self.id = id
         self.registry = registry
-        self.codec = DEFAULT
+        self.codec: Codec = DEFAULT
+        self.options = WorkerOptions()
         self.loop = loop
         self.wire = Wire(loop)
         self.pump: Any = self.wire
@@ -178,6 +179,3 @@ class Seat:
     def _granted(self, grant: Any) -> None:
         if isinstance(grant, Grant):
             self.coming.append(grant)
-
-
-NULL = Raw(b"null")

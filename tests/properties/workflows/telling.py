@@ -1,11 +1,13 @@
-"""A seed, its program, and the stories told of it: in a calm world, without memory, in a rough one."""
+"""A seed, its program, and the stories told of it: in a calm world, a forgetful and a rough one."""
 
 import json
 from itertools import zip_longest
 from random import Random
 from typing import Any
+from unittest import mock
 
 from assay.model.events import Event
+from assay.server.routes import exchange as route
 from tests.properties.workflows.checks import Story
 from tests.properties.workflows.inventing import invent
 from tests.properties.workflows.programs import Program, smaller, text
@@ -13,8 +15,9 @@ from tests.properties.workflows.replays import Point, written_down
 from tests.properties.workflows.will import Will
 from tests.properties.workflows.world import World, Wrong
 
-CALM, FORGETFUL, ROUGH = MOODS = ("calm", "forgetful", "rough")
+CALM, FORGETFUL, *_ = MOODS = ("calm", "forgetful", "rough", "rougher")
 TRIES = 400
+PAGE = route.LARGEST_HISTORY  # sometimes it is much less, so that histories come in parts
 OF_ITS_OWN = ("activity_id", "timer_id", "failure")
 Histories = dict[str, list[Any]]
 
@@ -23,11 +26,12 @@ def tell(program: Program, seed: int, mood: str) -> Histories:
     """Play it to its end, and check everything; the histories."""
     dice = Random(f"{mood} {seed}")
     kept = {CALM: 100, FORGETFUL: 0}.get(mood, dice.choice((0, 1, 100, 100)))
+    page = PAGE if mood in (CALM, FORGETFUL) else dice.choice((300, PAGE, PAGE, PAGE))
     points: list[Point] = []
     world = World(program, kept=kept)
     try:
-        will = Will(world, program, dice, calm=mood != ROUGH)
-        with written_down(points):
+        will = Will(world, program, dice, calm=mood in (CALM, FORGETFUL))
+        with mock.patch.object(route, "LARGEST_HISTORY", page), written_down(points):
             will.run()
         Story(program, world, will, points).check(dice)
         runs = world.runs.values()

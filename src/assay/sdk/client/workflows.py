@@ -3,10 +3,13 @@
 from collections.abc import Callable, Coroutine, Mapping
 from typing import TYPE_CHECKING, Any, TypeVar, Unpack, overload
 
+from msgspec import Raw
+
 from assay.sdk.client.calls import at, type_name
 from assay.sdk.client.handle import WorkflowHandle
 from assay.sdk.client.runs import Runs
 from assay.sdk.client.starts import start
+from assay.sdk.convert import DEFAULT
 from assay.sdk.options import StartOptions
 from assay.sdk.records import IfExists, RunRecord, RunStatus
 from assay.sdk.signatures import result_kind
@@ -83,7 +86,7 @@ class Workflows(Runs):
             "namespace": self._calls.scope(namespace),
             "input": self._calls.payload(input),
             "task_queue": task_queue,
-            "search_attributes": self._calls.payload(search_attributes),
+            "search_attributes": _readable(search_attributes),
             "timeout_secs": timeout_secs,
             "start_delay_secs": start_delay_secs,
             "if_exists": if_exists if if_exists != "error" else None,
@@ -122,15 +125,20 @@ class Workflows(Runs):
 
         `search_attrs` are attributes that a run must all have.
         """
-        wanted = None if search_attrs is None else self._calls.codec.encode(search_attrs)
+        wanted = _readable(search_attrs)
         path = at(
             "workflows",
             namespace=self._calls.scope(namespace),
             status=status,
             type=type,
             claimed_by=claimed_by,
-            search_attrs=wanted,
+            search_attrs=None if wanted is None else bytes(wanted),
             limit=limit,
             offset=offset,
         )
         return await self._calls.get(list[RunRecord], path)
+
+
+def _readable(attributes: Mapping[str, object] | None) -> Raw | None:
+    """As the engine can read them, whatever codec all else goes through."""
+    return None if attributes is None else Raw(DEFAULT.encode(attributes))

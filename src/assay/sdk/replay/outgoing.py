@@ -1,5 +1,8 @@
 """What a replay has to say when it has stopped: one batch, and the work to be done beside it."""
 
+import logging
+
+import msgspec
 from msgspec import Raw, Struct
 
 from assay.sdk import failure as failures
@@ -12,6 +15,8 @@ from assay.wire.commands.endings import CancelWorkflow, CompleteWorkflow, FailWo
 from assay.wire.commands.recorded import RecordSideEffect, RecordSnapshot
 from assay.wire.commands.waiting import StartChildWorkflow
 
+LARGEST_STATE = 1_000_000  # bytes; a batch has room for twice that
+log = logging.getLogger("assay.sdk")
 # The engine counts microseconds: what it takes for due may be due a little later to a float.
 ROUNDING_SECS = 2e-6
 
@@ -128,10 +133,11 @@ def _ending(replay: Replay) -> CommandBody:
 
 
 def _snapshot(replay: Replay) -> bytes | None:
-    """What the queries answer; one that raises is left out, and none gives nothing."""
+    """What the queries answer; what raises or is too much is left out, and none gives nothing."""
     if not replay.queries:
         return None
     parts: list[bytes] = []
+    size = 0
     for name, query in replay.queries.items():
         try:
             value = replay.codec.encode(query())
@@ -139,5 +145,10 @@ def _snapshot(replay: Replay) -> bytes | None:
             raise
         except BaseException:  # noqa: BLE001, S112 - contract §20.4 rule 7: it is left out
             continue
-        parts.append(replay.codec.encode(name) + b":" + value)
+        part = msgspec.json.encode(name) + b":" + value
+        if size + len(part) > LARGEST_STATE:
+            log.warning("query %r of %s gives more than can be kept", name, replay.workflow_id)
+            continue
+        size += len(part)
+        parts.append(part)
     return b"{" + b",".join(parts) + b"}" if parts else None

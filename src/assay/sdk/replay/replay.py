@@ -84,6 +84,7 @@ class Replay:
         self._ahead: set[tuple[str, int | str]] = set()
         self._coming: set[int] = set()
         self._cancel_ahead: Said | None = None
+        self._children_asked: set[str] = set()
         self._dropped: set[int] = set()
         self._announced: set[tuple[str, int | None]] = set()
         self._to_cancel: list[asyncio.Future[Any]] = []
@@ -142,6 +143,8 @@ class Replay:
                 self._ahead.add(("patch", said.patch_id))
             case EventType.TIMER_CANCELLED | EventType.TIMER_FIRED:
                 self._ahead.add(("timer over", said.timer_seq or 0))
+            case EventType.TIMER_SCHEDULED:
+                self._ahead.add(("timer set", said.timer_seq or 0))
             case EventType.SIGNAL_RECEIVED:
                 self._coming.add(entry.seq)
             case EventType.WORKFLOW_CANCEL_REQUESTED:
@@ -317,6 +320,8 @@ class Replay:
 
     def ask(self, asked: Asked) -> None:
         """A call: answered by what was fed already, or under way from now on."""
+        if asked.key[0] is Kind.CHILD:
+            self._children_asked.add(str(asked.key[1]))
         known = self._unclaimed.pop(asked.key, None)
         if known is not None:
             self._compare(asked, known[0])
@@ -422,13 +427,13 @@ class Replay:
         asked = self.pending.pop((Kind.TIMER, number), None)
         if asked is None:
             return
-        if not (asked.recorded or asked.sent):
+        if not (asked.recorded or asked.sent or ("timer set", number) in self._ahead):
             self._dropped.add(number)
         elif ("timer over", number) not in self._ahead:
             self.asides.append(CancelTimer(seq=number))
 
     def _cancel_dropped(self, number: int) -> None:
-        """It had gone out all the same: from a copy that was dropped, or before this one knew."""
+        """It had gone out all the same, from a copy that was dropped."""
         if number in self._dropped:
             self._dropped.discard(number)
             if ("timer over", number) not in self._ahead:
@@ -440,7 +445,7 @@ class Replay:
         """Whether the call under that number is over: it was ended, or nobody waits for it."""
         kind, number = key
         if isinstance(number, str):
-            return False
+            return number in self._children_asked
         return number <= self._counts.get(kind, 0)
 
     def _compare(self, asked: Asked, name: str) -> None:

@@ -21,6 +21,7 @@ from assay.wire.exchange.operations import Complete, Fail, HandBack, Heartbeat, 
 
 OK = 200
 TOO_LARGE = 413
+OVER_KEPT = 1000  # far more than end while an answer is on its way
 GRACE_SECS = 1.0  # the engine measures start_to_close; what still runs after that is ended here
 log = logging.getLogger("assay.sdk")
 Call = Callable[[], Any]
@@ -54,6 +55,9 @@ class Activities:
         self.room = room
         self.seen = 0
         self.by_token: dict[str, Attempt] = {}
+        self._over: dict[
+            str, None
+        ] = {}  # the latest that were in hand: the engine may not know yet
         self._registry = registry
         self._codec = codec
         self._pump = pump
@@ -67,8 +71,8 @@ class Activities:
     def take(self, task: ActivityTask) -> None:
         """A task has come."""
         self.seen += 1
-        if task.token in self.by_token:
-            return
+        if task.token in self.by_token or task.token in self._over:
+            return  # sent again, since an answer was thought lost
         attempt = self.by_token[task.token] = Attempt(task)
         attempt.work = asyncio.get_running_loop().create_task(self._do(attempt))
 
@@ -85,7 +89,7 @@ class Activities:
 
     def _hand_back(self, attempt: Attempt) -> None:
         task = attempt.task
-        self.by_token.pop(task.token, None)
+        self._let_go(task.token)
         if attempt.work is not None:
             attempt.work.cancel()
         self._pump().tell(HandBack(kind=TaskKind.ACTIVITY, no=task.no, token=task.token))
@@ -167,9 +171,15 @@ class Activities:
 
     def _report(self, attempt: Attempt, said: Complete | Fail) -> None:
         """It is out of hand from now on; only a refusal of the report still matters."""
-        if self.by_token.pop(attempt.task.token, None) is None:
+        if not self._let_go(attempt.task.token):
             return  # handed back meanwhile
         self._pump().say(said).add_done_callback(lambda done: self._reported(attempt, said, done))
+
+    def _let_go(self, token: str) -> bool:
+        self._over[token] = None
+        if len(self._over) > OVER_KEPT:
+            del self._over[next(iter(self._over))]
+        return self.by_token.pop(token, None) is not None
 
     def _reported(
         self, attempt: Attempt, said: Complete | Fail, done: "asyncio.Future[Outcome]"

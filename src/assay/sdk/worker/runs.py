@@ -343,9 +343,7 @@ def _is_awaited(live: LiveRun | None, task: RunTask) -> bool:
 
 def _is_known(live: LiveRun, task: RunTask) -> bool:
     """The same task once more: an answer was thought lost and was not."""
-    if not live.is_claimed or live.lease != task.lease:
-        return False
-    return not task.free and (not task.history or task.history[-1].seq <= live.replay.given)
+    return not task.free and live.lease == task.lease and (live.is_claimed or live.is_saying)
 
 
 def _log_fault(done: "asyncio.Task[None]") -> None:

@@ -209,6 +209,9 @@ class Worker:
         """A worker never does."""
 
     def _take_runs(self, answer: ExchangeAnswer) -> None:
+        if self._is_leaving:
+            self._hand_back(answer)
+            return
         for task in answer.runs:
             try:
                 self._runs.take(task)

@@ -80,6 +80,8 @@ class Schemas:
         return {"$ref": _COMPONENTS + name}
 
     def _struct(self, struct: inspect.StructType) -> Schema:
+        if struct.array_like:
+            return self._tuple(struct)
         properties: dict[str, Schema] = {}
         required = [field.encode_name for field in struct.fields if field.required]
         if struct.tag_field is not None:
@@ -89,6 +91,12 @@ class Schemas:
             properties[field.encode_name] = self._of(field.type)
         schema: Schema = {"type": "object", "properties": properties}
         return schema | ({"required": required} if required else {})
+
+    def _tuple(self, struct: inspect.StructType) -> Schema:
+        """A struct that travels as an array: its fields in their order."""
+        items = [{"title": field.name, **self._of(field.type)} for field in struct.fields]
+        least = sum(field.required for field in struct.fields)
+        return {"type": "array", "prefixItems": items, "minItems": least, "maxItems": len(items)}
 
     def _union(self, union: inspect.UnionType) -> Schema:
         """One of several; what a type field tells apart says so."""

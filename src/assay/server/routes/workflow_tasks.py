@@ -49,5 +49,7 @@ async def submit(call: Call, body: CommandBatch | UnreadBatch) -> Answer:
 async def _task(reading: Reads, grant: Grant) -> bytes:
     run = grant.row
     assert isinstance(run, Run)
-    history = await reading.histories([run.no])
+    lines = await reading.histories([run.no])
+    # What has come since the claim comes with the next one: a batch answers what was claimed.
+    history = [line for line in lines if line.seq <= run.last_seq]
     return workflow_task(run, grant.claim.token, history)
