@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import time
+from pathlib import Path
 from random import Random
 
 from tests.support import commands
 from tests.support.api import Api, over_http
 from tests.support.exchange import Session, back, kinds, seqs, signal, submit
-from tests.support.http import Json
+from tests.support.http import Http, Json
+from tests.support.server import Server
 
 KEPT_SECS = 1.0
 LATE_SECS = 1.5  # what a busy machine may add to a promise of 100 ms
@@ -296,6 +298,75 @@ async def test_news_are_told_once_until_more_is_held_on(api: Api) -> None:
     assert [entry[2]["signal"] for entry in news["history"]] == ["one"]
     assert [entry[2]["signal"] for entry in more["history"]] == ["two"]
     assert more["lease"] == task["lease"]
+
+
+@over_http
+async def test_who_answers_before_it_has_heard_the_news_is_asked_once_more(api: Api) -> None:
+    """They crossed its batch: `seen` tells how far it had read when it wrote that."""
+    sdk = Session(api)
+    for seen_seq, comes in ((2, True), (3, False)):
+        run = await api.start()
+        task = await sdk.take_run(run)
+        await sdk.do(submit(task, commands.wait("go"), keeps=True, holds=True), runs=0)
+        await api.signal(run, "go")
+        [news] = (await sdk.say(runs=0, wait_secs=5)).runs
+        assert seqs(news["history"]) == [2, 3]
+        told = await sdk.do(submit(task, keeps=True, seen=seen_seq), runs=1)
+        again = told.runs or (await sdk.say(runs=1, wait_secs=0.3)).runs
+        assert [(each["since"], each["history"]) for each in again] == [(task["lease"], [])] * comes
+
+
+# -- several instances ---------------------------------------------------------------------------
+
+
+def test_news_through_another_server_are_heard_at_once(postgres_url: str, tmp_path: Path) -> None:
+    """By who has room for them, and by who holds the claim on and has none."""
+    here, there = (Server(postgres_url, tmp_path / f"{name}.log") for name in "ab")
+
+    async def story() -> None:
+        async with Http(here.host, here.port) as near, Http(there.host, there.port) as far:
+            api, other = Api(near), Api(far)
+            sdk, holder = Session(api), Session(api)
+            first = await kept(api, sdk)
+            task = await holder.take_run(await api.start())
+            await holder.do(submit(task, commands.wait("go"), keeps=True, holds=True), runs=0)
+            for asked, room, held in ((sdk, 1, first), (holder, 0, task)):
+                waiting = asyncio.create_task(asked.say(runs=room, wait_secs=10))
+                await asyncio.sleep(0.2)
+                began = time.monotonic()
+                await other.signal(held["id"], "go")
+                [news] = (await waiting).runs
+                assert time.monotonic() - began < KEPT_SECS
+                assert news["since"] == held["lease"]
+                assert held["history"] + news["history"] == await seen(api, held["id"])
+
+    with here.running(), there.running():
+        asyncio.run(story())
+
+
+def test_a_keeper_that_moves_to_another_server_keeps_what_it_has(
+    postgres_url: str, tmp_path: Path
+) -> None:
+    here, there = (Server(postgres_url, tmp_path / f"{name}.log") for name in "ab")
+
+    async def story() -> None:
+        async with Http(here.host, here.port) as near, Http(there.host, there.port) as far:
+            api, other = Api(near), Api(far)
+            other.queue = api.queue
+            sdk = Session(api)
+            first = await kept(api, sdk)
+            sdk.api = other
+            await sdk.begin(runs=1)
+            waiting = asyncio.create_task(sdk.say(runs=1, wait_secs=10))
+            await asyncio.sleep(0.2)
+            await api.signal(first["id"], "go")
+            [news] = (await waiting).runs
+            assert news["since"] == first["lease"]
+            await sdk.do(submit(news, commands.complete()))
+            assert await api.status(first["id"]) == "COMPLETED"
+
+    with here.running(), there.running():
+        asyncio.run(story())
 
 
 # -- long histories ------------------------------------------------------------------------------

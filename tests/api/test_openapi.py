@@ -7,10 +7,11 @@ import re
 
 import pytest
 
-from tests.support import commands
+from tests.support import commands, exchange
 from tests.support.api import Api, over_http
 from tests.support.caller import at
 from tests.support.described import CheckedHttp, Description
+from tests.support.exchange import Session
 from tests.support.http import Answer, request_bytes
 
 PREFIXES = pytest.mark.parametrize("prefix", ["/api/v1", "/api/v1/engine/workflow"])
@@ -58,6 +59,7 @@ async def test_every_answer_is_as_described(api: Api) -> None:
         await walk_runs(api)
         await walk_tasks(api)
         await walk_endings(api)
+        await walk_exchange(api)
         await walk_refusals(api)
         await walk_stream(api, description)
     missing = description.promised() - description.seen
@@ -151,6 +153,25 @@ async def walk_endings(api: Api) -> None:
     await api.cancel(run, "enough")
     await api.terminate(run, "really")
     await api.describe(run)
+
+
+async def walk_exchange(api: Api) -> None:
+    """Everything that an answer may bring, in the shapes it comes in."""
+    sdk, run = Session(api), api.fresh()
+    await sdk.do(exchange.start(api, run, input={"a": 1}), exchange.signal(run, "go", [1]))
+    task = await sdk.take_run(run)
+    work = commands.activity(1, input="in", task_queue=api.queue, heartbeat_timeout_secs=9)
+    await sdk.do(exchange.submit(task, work, keeps=True), awaited=[run, api.fresh("none")])
+    attempt = await sdk.take_activity()
+    await sdk.do(exchange.beat(attempt, {"at": 1}), exchange.complete(attempt, 2))
+    news = await sdk.take_run(run)
+    assert (await sdk.say(histories=[[task["no"], 0]])).histories
+    refused = exchange.submit(task, commands.complete())
+    told = await sdk.say(refused, exchange.submit(news, commands.complete({"done": True})))
+    assert told.statuses == [409, 200]
+    endings = told.endings
+    while run not in [each["id"] for each in endings]:
+        endings += (await sdk.say(wait_secs=5)).endings
 
 
 async def walk_refusals(api: Api) -> None:

@@ -156,4 +156,7 @@ async def tell(
     asyncio.get_running_loop().set_exception_handler(lambda _, said: complaints.append(said))
     async with asyncio.timeout(STORY_SECS), world._here:
         await story(world, **fixtures)
+    await asyncio.sleep(0)
+    left = asyncio.all_tasks() - {asyncio.current_task()}
+    assert not left, f"left behind: {left}"
     assert not complaints, complaints

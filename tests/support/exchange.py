@@ -122,7 +122,7 @@ def signal(id: str, name: str, payload: Json = None, **fields: Any) -> Json:
     return {"op": "signal", "id": id, "name": name, "payload": payload, **fields}
 
 
-def submit(task: Json, *commands: Json, **flags: bool) -> Json:
+def submit(task: Json, *commands: Json, **flags: bool | int) -> Json:
     """The outcome of a replay, under the lease of its task."""
     batch = {"id": task["id"], "lease": task["lease"], "commands": list(commands)}
     return {"op": "commands", **batch, **flags}

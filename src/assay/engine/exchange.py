@@ -142,10 +142,8 @@ class Exchanges:
         if asked.held is not None:
             await self._give_again(session, asked.held)
         for taking in asked.takings:
-            look, before = (
-                Look(taking.kind, namespace, taking.queue),
-                session.wants.get(taking.kind),
-            )
+            look = Look(taking.kind, namespace, taking.queue)
+            before = session.wants.get(taking.kind)
             if before is not None and before.look != look:
                 runner.engine.wants.retire(before)
             want = session.want_on(look)

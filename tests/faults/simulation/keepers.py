@@ -248,7 +248,7 @@ class Keeper:
             return
         if task.since is None:
             live = Live(task)
-        elif live is None or not live.goes_on(task, may_have_missed=bool(self._misses)):
+        elif live is None or not live.goes_on(task, may_have_missed=self._may_have_missed):
             self._fetch(task)
             return
         self._live.pop(no, None)
@@ -256,6 +256,11 @@ class Keeper:
         live.learn(task, rows)
         live.claimed = live.claimed or not task.free
         self._think(live)
+
+    @property
+    def _may_have_missed(self) -> bool:
+        """An answer was lost, or has been overtaken by this one."""
+        return self._misses > 0 or self.world.answers_under_way[self.name] > 0
 
     def _fetch(self, task: Given) -> None:
         """It has no copy that this would fit: it reads all of it."""

@@ -214,7 +214,12 @@ class Sessions:
                 self._soon("was not heard", partial(visit.session.put_back, parcel))
             self._reply("exchange lost", partial(then, None))
             return
-        self._reply("exchange", partial(then, Reply(visit.outcomes, tasks)))
+        self._world.answers_under_way[visit.session.id] += 1
+        self._reply("exchange", partial(self._arrive, visit, Reply(visit.outcomes, tasks)))
+
+    def _arrive(self, visit: Visit, reply: Reply) -> None:
+        self._world.answers_under_way[visit.session.id] -= 1
+        visit.then(reply)
 
     def _given(self, grant: Grant) -> Given:
         """With what its worker has not seen, and nothing that came after the claim."""

@@ -1,5 +1,6 @@
 """Everything together: one seed, one story, from its first start to the end of its last run."""
 
+from collections import Counter
 from functools import partial
 from random import Random
 
@@ -66,6 +67,8 @@ class World:
         self.network = Network(self)
         self.settled: set[tuple[int, int]] = set()
         self.healed: set[str] = set()
+        self.answers_under_way: Counter[str] = Counter()
+        """To whom answers of exchanges are on their way: they may overtake each other."""
         self.hired = 0
         self.over = False
         self.machines = [

@@ -17,12 +17,16 @@ class Backoff:
         self._first_secs = first_secs
         self._longest_secs = longest_secs
         self._failures = 0
+        self._pausing: set[asyncio.Future[None]] = set()
 
     def reset(self) -> None:
-        """It works again."""
+        """It works again: nobody pauses any longer."""
         if self._failures:
             log.info("the engine answers again")
         self._failures = 0
+        for pause in self._pausing:
+            if not pause.done():
+                pause.set_result(None)
 
     def next_secs(self) -> float:
         """The next pause."""
@@ -37,4 +41,10 @@ class Backoff:
         if hurried and first:
             secs = HURRIED_SECS
         log.warning("the engine did not answer, trying again in %.2g s: %s", secs, fault)
-        await asyncio.sleep(secs * (0.75 + random.random() / 2))  # noqa: S311 - spreads what failed together
+        secs *= 0.75 + random.random() / 2  # noqa: S311 - spreads what failed together
+        pause: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._pausing.add(pause)
+        try:
+            await asyncio.wait([pause], timeout=secs)
+        finally:
+            self._pausing.discard(pause)
