@@ -383,6 +383,7 @@ class BatchInHand:
     def begin_anew(self, *, lock: bool) -> None:
         """Forget what was loaded and decide again; windows of a shared store are in doubt."""
         self.take_back()
+        self._passes = 0
         self._view = AtHand(self._parts.index.cases, self._parts.stock)
         self._lock = lock
         self._looked.clear()
