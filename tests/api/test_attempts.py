@@ -50,7 +50,8 @@ async def test_each_failed_attempt_is_shown_with_its_error(api: Api) -> None:
     for number, worker, shown in ((1, "w-test", lost), (2, "w-slow", slow)):
         assert (shown["attempt"], shown["worker_id"]) == (number, worker)
         assert (shown["error"], shown["failure"]) == ("start_to_close timeout", None)
-        assert shown["ended_at"] >= shown["started_at"] + 0.2
+        took = round((shown["ended_at"] - shown["started_at"]) * 1e6)  # floats are finer than times
+        assert took >= 200_000
     assert (last["attempt"], last["worker_id"], last["error"]) == (3, "w-bob", "broke")
     assert json.loads(last["failure"]) == FAILURE
     assert list(last) == ["attempt", "worker_id", "started_at", "ended_at", "error", "failure"]

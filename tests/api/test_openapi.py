@@ -161,13 +161,14 @@ async def walk_exchange(api: Api) -> None:
     await sdk.do(exchange.start(api, run, input={"a": 1}), exchange.signal(run, "go", [1]))
     task = await sdk.take_run(run)
     work = commands.activity(1, input="in", task_queue=api.queue, heartbeat_timeout_secs=9)
-    await sdk.do(exchange.submit(task, work, keeps=True), awaited=[run, api.fresh("none")])
+    await sdk.do(exchange.submit(task, work, keeps=True))
     attempt = await sdk.take_activity()
     await sdk.do(exchange.beat(attempt, {"at": 1}), exchange.complete(attempt, 2))
     news = await sdk.take_run(run)
     assert (await sdk.say(histories=[[task["no"], 0]])).histories
     refused = exchange.submit(task, commands.complete())
-    told = await sdk.say(refused, exchange.submit(news, commands.complete({"done": True})))
+    ends = exchange.submit(news, commands.complete({"done": True}))
+    told = await sdk.say(refused, ends, awaited=[run, api.fresh("none")])
     assert told.statuses == [409, 200]
     endings = told.endings
     while run not in [each["id"] for each in endings]:

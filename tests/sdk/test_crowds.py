@@ -202,6 +202,60 @@ async def test_a_query_whose_answer_is_too_large_hurts_nobody(world: World) -> N
 
 
 @on_every_shape
+async def test_a_large_step_beside_a_slow_one(world: World) -> None:
+    begun: list[str] = []
+    over = asyncio.Event()
+
+    async def slow() -> str:
+        begun.append("slow")
+        await over.wait()
+        return "slow"
+
+    @assay.workflow
+    async def both(ctx: assay.WorkflowContext) -> list[Any]:
+        step = ctx.step(slow)
+        text = await ctx.step(lambda: "x" * 1_800_000)
+        over.set()
+        return [len(text), await step]
+
+    await world.deploy(both)
+    assert await world.run(both) == [1_800_000, "slow"]
+    assert begun == ["slow"]
+
+
+@on_every_shape
+async def test_a_heartbeat_that_is_too_large_is_an_error_and_no_cancellation(world: World) -> None:
+    @assay.activity
+    async def boast(ctx: assay.ActivityContext) -> list[Any]:
+        with pytest.raises(assay.PayloadError, match="details of a heartbeat"):
+            await ctx.heartbeat("x" * 2_200_000)
+        return [await ctx.heartbeat("small")]
+
+    @assay.workflow
+    async def beating(ctx: assay.WorkflowContext) -> Any:
+        return await ctx.execute_activity(boast)
+
+    await world.deploy(beating, boast)
+    assert await world.run(beating) == [False]
+
+
+@on_every_shape
+async def test_a_call_that_is_too_large_is_refused_and_one_that_fits_is_not(world: World) -> None:
+    @assay.workflow
+    async def hear(ctx: assay.WorkflowContext, given: str) -> list[int]:
+        return [len(given), len(await ctx.wait_for_signal("go"))]
+
+    await world.deploy(hear)
+    with pytest.raises(assay.RequestRefused):
+        await world.start(hear, "x" * 2_200_000)
+    run = await world.start(hear, "x" * 1_900_000)
+    with pytest.raises(assay.RequestRefused):
+        await run.signal("go", "x" * 2_200_000)
+    await run.signal("go", "x" * 1_900_000)
+    assert await world.result(run.id) == [1_900_000, 1_900_000]
+
+
+@on_every_shape
 async def test_many_middling_calls_in_one_turn_fit(world: World) -> None:
     """Together they are more than one request may hold."""
 

@@ -132,11 +132,56 @@ async def no_time(ctx: assay.WorkflowContext) -> None:
     await ctx.sleep(float("nan"))
 
 
+async def no_text(ctx: assay.WorkflowContext) -> None:
+    await ctx.wait_for_signal(NONSENSE)
+
+
+async def blank_text(ctx: assay.WorkflowContext) -> None:
+    await ctx.side_effect(" ", lambda: 1)
+
+
+async def no_number(ctx: assay.WorkflowContext) -> None:
+    await ctx.sleep(NONSENSE)
+
+
+async def no_count(ctx: assay.WorkflowContext) -> None:
+    await ctx.execute_activity(double, 1, max_attempts=NONSENSE)
+
+
+async def no_count_of_steps(ctx: assay.WorkflowContext) -> None:
+    await ctx.step(lambda: 1, max_attempts=NONSENSE)
+
+
+async def no_list_of_errors(ctx: assay.WorkflowContext) -> None:
+    await ctx.execute_activity(double, 1, non_retryable=NONSENSE)
+
+
+async def no_function(ctx: assay.WorkflowContext) -> None:
+    await ctx.step(NONSENSE)
+
+
+async def no_query(ctx: assay.WorkflowContext) -> None:
+    ctx.register_query("name", NONSENSE)
+
+
+async def no_attributes(ctx: assay.WorkflowContext) -> None:
+    ctx.upsert_search_attributes(NONSENSE)
+
+
+async def no_child(ctx: assay.WorkflowContext) -> None:
+    await ctx.start_child_workflow("healthy", "x", 1, NONSENSE)
+
+
+async def refused_by_the_engine(ctx: assay.WorkflowContext) -> None:
+    await ctx.wait_for_signal("x" * 2000)
+
+
 async def in_a_side_effect(ctx: assay.WorkflowContext) -> None:
     asleep: Callable[[], object] = lambda: ctx.sleep(1)  # noqa: E731 - its type hides what it gives
     await ctx.side_effect("inside", asleep)
 
 
+NONSENSE: Any = 3.5j
 NO_ACTIVITY: Any = 42
 FOREIGN: list[asyncio.Future[None]] = []
 BLOCKING = {
@@ -158,6 +203,16 @@ BLOCKING = {
     no_name: ("name",),
     no_activity: ("42",),
     no_time: ("seconds",),
+    no_text: ("name of a signal", "text"),
+    blank_text: ("name of a side effect", "blank"),
+    no_number: ("seconds", "number"),
+    no_count: ("activity 'double'", "max_attempts"),
+    no_count_of_steps: ("step", "max_attempts"),
+    no_list_of_errors: ("errors",),
+    no_function: ("step", "function"),
+    no_query: ("query", "function"),
+    no_attributes: ("search attributes", "dict"),
+    no_child: ("task_queue of a child", "text"),
     in_a_side_effect: ("outside of its code",),
 }
 
@@ -172,6 +227,36 @@ async def test_a_mistake_in_code_blocks_its_run_until_it_is_mended(
     for part in BLOCKING[mistake]:
         assert part in why
     assert PLACE.search(why), why
+
+
+@on_every_shape
+async def test_what_only_the_engine_can_tell_blocks_its_run_too(world: World) -> None:
+    why = await blocked_by(world, assay.workflow("mended")(refused_by_the_engine))
+    assert "longer than 1000 bytes" in why
+
+
+@on_every_shape
+async def test_a_bad_request_spoils_no_other(world: World) -> None:
+    """Though all that is said at the same time goes out in one."""
+    nonsense: Any = 7
+    await world.deploy(healthy, double)
+    workflows = world.client.workflows
+    running = await world.start(healthy, 1)
+    told = await asyncio.gather(
+        world.run(healthy, 2),
+        workflows.signal(running.id, nonsense),
+        world.run(healthy, 3),
+        workflows.signal("nobody", "go"),
+        workflows.result("x" * 2000),
+        workflows.result("\0"),
+        workflows.result(""),
+        world.run(healthy, 4),
+        return_exceptions=True,
+    )
+    kinds = [each if isinstance(each, int) else type(each).__name__ for each in told]
+    assert kinds[:4] == [4, "BadRequest", 6, "NotFound"]
+    assert all(isinstance(each, assay.RequestRefused) for each in told[4:7]), told
+    assert told[7] == 8
 
 
 @on_every_shape

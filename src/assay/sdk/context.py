@@ -6,13 +6,12 @@ import uuid
 from asyncio import events
 from collections.abc import Callable, Coroutine, Generator, Mapping, Sequence
 from functools import partial
-from math import isnan
 from random import Random
 from typing import Any, NoReturn, TypeVar, TypeVarTuple, Unpack, overload
 
 from msgspec import Raw
 
-from assay.errors import Refusal
+from assay.sdk import arguments
 from assay.sdk.activity_context import ActivityContext
 from assay.sdk.convert import DEFAULT, Codec
 from assay.sdk.definition import WorkflowDefinition, name_of
@@ -26,11 +25,10 @@ from assay.sdk.options import (
     ParallelCall,
     StepOptions,
     check_names,
-    error_names,
 )
 from assay.sdk.replay.asked import Asked, Child, Kind, Place, Work
 from assay.sdk.replay.loop import EndOfRun, RunFuture
-from assay.sdk.replay.replay import LONGEST_SECS, Replay
+from assay.sdk.replay.replay import Replay
 from assay.sdk.signatures import result_kind
 from assay.sdk.step_policy import policy_of
 from assay.wire.commands.activities import ScheduleActivity
@@ -179,8 +177,10 @@ class WorkflowContext:
         """Run a function here, in the workflow's worker; its result is kept before it is seen."""
         replay = self._begin()
         check_names("step", dict(opts), STEP_NAMES)
-        number = replay.next_number(Kind.STEP)
+        arguments.function("what a step runs", function)
         name = opts.get("name") or name_of(function)
+        policy = policy_of(opts)
+        number = replay.next_number(Kind.STEP)
         future: RunFuture[Any] = RunFuture(loop=replay.loop)
         kind = opts.get("result", result_kind(function))
         asked = Asked(
@@ -191,13 +191,15 @@ class WorkflowContext:
             future=future,
             kind=kind,
         )
-        asked.work = Work(partial(function, *args) if args else function, policy_of(opts))
+        asked.work = Work(partial(function, *args) if args else function, policy)
         replay.ask(asked)
         return future
 
     def side_effect(self, name: str, function: Callable[[], Output]) -> "asyncio.Future[Output]":
         """Run a quick function once, and keep what it returns: a random number, the time, an id."""
         replay = self._begin()
+        arguments.text("the name of a side effect", name)
+        arguments.function("what a side effect runs", function)
         number = replay.next_number(Kind.SIDE_EFFECT)
         future: RunFuture[Any] = RunFuture(loop=replay.loop)
         asked = Asked(
@@ -217,9 +219,7 @@ class WorkflowContext:
     def sleep(self, seconds: float) -> "asyncio.Future[None]":
         """A durable timer; without an end it goes on for ever."""
         replay = self._begin()
-        if isnan(seconds):
-            raise WorkflowMisuse(f"sleep: seconds must be a number, not {seconds}")
-        return replay.sleep(min(max(float(seconds), 0.0), LONGEST_SECS), _place())
+        return replay.sleep(max(arguments.seconds("sleep: seconds", seconds), 0.0), _place())
 
     @overload
     def wait_for_signal(
@@ -238,9 +238,10 @@ class WorkflowContext:
     ) -> "asyncio.Future[Any]":
         """The payload of the next signal of that name; None if the time-out comes first."""
         replay = self._begin()
-        if timeout is not None and not timeout > 0:
+        arguments.text("the name of a signal", name)
+        secs = None if timeout is None else arguments.seconds("wait_for_signal: timeout", timeout)
+        if secs is not None and secs <= 0:
             raise WorkflowMisuse(f"wait_for_signal: timeout must be above 0, not {timeout}")
-        secs = None if timeout is None else min(float(timeout), LONGEST_SECS)
         return replay.wait_for(name, kind, secs, _place())
 
     @overload
@@ -301,6 +302,8 @@ class WorkflowContext:
         under_way = replay.child_of(workflow_id)
         if under_way is not None:
             return under_way
+        for what, value in (("type", name), ("id", workflow_id), ("task_queue", task_queue)):
+            arguments.text(f"the {what} of a child workflow", value)
         child: Child[Any] = Child(replay.loop, workflow_id)
         command = StartChildWorkflow(
             workflow_type=name,
@@ -326,12 +329,16 @@ class WorkflowContext:
 
     def register_query(self, name: str, function: Callable[[], object]) -> Any:
         """What the function returns after each step of the run can be read from outside."""
-        self._begin().queries[name] = function
+        replay = self._begin()
+        name = arguments.text("the name of a query", name)
+        replay.queries[name] = arguments.function("what a query asks", function)
         return NOTHING
 
     def upsert_search_attributes(self, patch: Mapping[str, Any]) -> Any:
         """Merge into what lists can be filtered by."""
         replay = self._begin()
+        if not isinstance(patch, Mapping):
+            raise WorkflowMisuse(f"search attributes must be a dict, not {patch!r}")
         replay.upsert(Raw(DEFAULT.encode(dict(patch))))  # the engine is to read it
         return NOTHING
 
@@ -353,7 +360,7 @@ class WorkflowContext:
 
     def patched(self, id: str) -> bool:
         """Whether this run takes the new branch of a change in its code."""
-        return self._begin().patched(id)
+        return self._begin().patched(arguments.text("the id of a patch", id))
 
     def now(self) -> float:
         """The time, in Unix seconds: that of the newest event."""
@@ -406,26 +413,22 @@ def _place(depth: int = 2) -> Place:
 
 
 def _schedule(number: int, name: str, given: Raw, opts: ActivityOptions) -> ScheduleActivity:
-    if opts:
-        check_names(f"activity {name!r}", dict(opts), ACTIVITY_NAMES)
-    non_retryable = opts.get("non_retryable")
-    command = ScheduleActivity(
+    arguments.text("the name of an activity", name)
+    if not opts:
+        return ScheduleActivity(seq=number, name=name, input=given)
+    check_names(f"activity {name!r}", dict(opts), ACTIVITY_NAMES)
+    checked = arguments.options(f"activity {name!r}", opts)
+    return ScheduleActivity(
         seq=number,
         name=name,
         input=given,
         task_queue=opts.get("task_queue"),
-        max_attempts=opts.get("max_attempts"),
-        initial_interval_secs=opts.get("initial_interval_secs"),
-        backoff_coefficient=opts.get("backoff_coefficient"),
-        start_to_close_secs=opts.get("start_to_close_secs"),
-        heartbeat_timeout_secs=opts.get("heartbeat_timeout_secs"),
-        max_interval_secs=opts.get("max_interval_secs"),
-        jitter=opts.get("jitter"),
-        non_retryable=None if non_retryable is None else error_names(non_retryable),
+        max_attempts=checked.max_attempts,
+        initial_interval_secs=checked.initial_interval_secs,
+        backoff_coefficient=checked.backoff_coefficient,
+        start_to_close_secs=checked.start_to_close_secs,
+        heartbeat_timeout_secs=checked.heartbeat_timeout_secs,
+        max_interval_secs=checked.max_interval_secs,
+        jitter=checked.jitter,
+        non_retryable=checked.non_retryable,
     )
-    if opts or not name.strip():
-        try:
-            command.command()
-        except Refusal as refusal:
-            raise WorkflowMisuse(f"activity {name!r}: {refusal}") from None
-    return command

@@ -3,7 +3,7 @@
 They are also those of a start.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, TypedDict
 
 from assay.sdk.faults import WorkflowMisuse
@@ -69,7 +69,18 @@ ACTIVITY_NAMES = frozenset(ActivityOptions.__optional_keys__)
 
 def error_names(errors: Sequence[type[BaseException] | str]) -> list[str]:
     """The names by which errors are known on the wire."""
-    return [each if isinstance(each, str) else each.__name__ for each in errors]
+    given: object = errors
+    if isinstance(given, str | type) or not isinstance(given, Iterable):
+        raise WorkflowMisuse(f"non_retryable must be a list of errors, not {given!r}")
+    return [_error_name(each) for each in given]
+
+
+def _error_name(error: object) -> str:
+    if isinstance(error, str):
+        return error
+    if isinstance(error, type):
+        return error.__name__
+    raise WorkflowMisuse(f"non_retryable: {error!r} is neither an error class nor a name of one")
 
 
 def check_names(what: str, options: dict[str, Any], known: frozenset[str]) -> None:

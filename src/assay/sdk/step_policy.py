@@ -2,6 +2,7 @@
 
 import random
 
+import msgspec
 from msgspec import Struct
 
 from assay.sdk.faults import WorkflowMisuse
@@ -48,15 +49,13 @@ def policy_of(opts: StepOptions) -> StepPolicy:
     """The options of a call, once they are found good."""
     if not opts:
         return DEFAULT
-    policy = StepPolicy(
-        max_attempts=opts.get("max_attempts", DEFAULT.max_attempts),
-        initial_interval_secs=opts.get("initial_interval_secs", DEFAULT.initial_interval_secs),
-        backoff_coefficient=opts.get("backoff_coefficient", DEFAULT.backoff_coefficient),
-        max_interval_secs=opts.get("max_interval_secs"),
-        jitter=opts.get("jitter", DEFAULT.jitter),
-        non_retryable=frozenset(error_names(opts.get("non_retryable", ()))),
-        start_to_close_secs=opts.get("start_to_close_secs", DEFAULT.start_to_close_secs),
-    )
+    given = {name: value for name, value in opts.items() if value is not None}
+    fields = {name: value for name, value in given.items() if name not in ("name", "result")}
+    fields["non_retryable"] = error_names(opts.get("non_retryable") or ())
+    try:
+        policy = msgspec.convert(fields, StepPolicy)
+    except msgspec.ValidationError as error:
+        raise WorkflowMisuse(f"step: {error}") from None
     if policy.max_attempts < 1 or policy.initial_interval_secs < 0:
         raise WorkflowMisuse("step: max_attempts must be 1 or more, delays 0 or more")
     if not (0 <= policy.jitter <= 1 and policy.backoff_coefficient > 0):

@@ -15,10 +15,9 @@ from assay.wire.exchange.operations import (
     Outcome,
     SignalRun,
     StartRun,
-    SubmitCommands,
 )
 
-LARGE = 1_500_000  # bytes; beyond that an operation goes alone, by its own route
+LARGE = 1_500_000  # bytes; beyond that an operation goes alone
 _encode = msgspec.json.encode
 
 
@@ -60,8 +59,8 @@ def message(operation: Operations) -> Message:
     return Message(_encode(operation), operation, future)
 
 
-def plain(operation: Operations, session: str) -> Plain | None:
-    """The route of an operation that is too large to share a request; None: it has none."""
+def plain(operation: Operations) -> Plain | None:
+    """The route of an operation that an exchange has no room for; None: it has none."""
     fields = msgspec.json.decode(_encode(operation), type=dict[str, Raw])
     fields.pop("op", None)
     match operation:
@@ -69,9 +68,6 @@ def plain(operation: Operations, session: str) -> Plain | None:
             path = "/workflows"
         case SignalRun(id=id, name=name):
             path = f"/workflows/{quote(id, safe='')}/signal/{quote(name, safe='')}"
-        case SubmitCommands(id=id):
-            fields["worker_id"] = Raw(_encode(session))
-            path = f"/workflow-tasks/{quote(id, safe='')}/commands"
         case Complete(no=no):
             path = f"/tasks/{no}/complete"
         case Fail(no=no):

@@ -17,7 +17,8 @@ from msgspec import Raw
 
 from assay.sdk.exchange.backoff import HURRIED_SECS, Backoff
 from assay.sdk.exchange.messages import Message, message, plain
-from assay.sdk.faults import ClientFault, EngineUnreachable, RequestRefused, refusal
+from assay.sdk.faults import BadRequest, ClientFault, EngineUnreachable, RequestRefused, refusal
+from assay.sdk.faults import said as said_in
 from assay.sdk.transport import Reply, Transport
 from assay.wire.exchange.answer import ExchangeAnswer, History, read_answer
 from assay.wire.exchange.operations import VERSION, Operations, Outcome
@@ -32,6 +33,7 @@ SHORTLY_SECS = 0.05
 OK = 200
 FAILED = 500
 TOO_LARGE = 413
+LARGEST = 2_097_152  # bytes: the 2 MiB of contract §2.3
 log = logging.getLogger("assay.sdk")
 
 
@@ -224,6 +226,9 @@ class Pump:
                 )
             except ClientFault as fault:
                 self._news = {**news, **self._news}
+                if said and isinstance(fault, BadRequest):
+                    await self._tell_apart(said, positions)
+                    return
                 said = self._give_up(said, fault, asyncio.get_running_loop().time() - began)
                 missed = self._may_have_missed = True
                 await self._pause(said, fault)
@@ -235,6 +240,20 @@ class Pump:
             self._may_have_missed = False
         self._backoff.reset()
         self._distribute(answer, said, positions)
+
+    async def _tell_apart(
+        self,
+        said: list[Message],
+        positions: "list[tuple[Position, asyncio.Future[History]]]",
+    ) -> None:
+        """One of them spoils it for all: each goes alone, and has its own answer."""
+        self._positions += positions
+        left = deque(said)
+        try:
+            while left:
+                await self._send_alone(left.popleft())
+        finally:
+            self._out.extendleft(reversed(left))
 
     async def _pause(self, said: list[Message], fault: Exception) -> None:
         try:
@@ -313,17 +332,23 @@ class Pump:
         said: Sequence[Message],
         positions: "list[tuple[Position, asyncio.Future[History]]]",
     ) -> None:
-        if answer.fresh and self.waiting_for:
-            self._news.update(self.waiting_for)
-            self.go()
         for each, outcome in zip(said, answer.outcomes, strict=True):
-            if outcome.status >= FAILED:
-                self._again_later(each)
-            elif not each.future.done():
-                each.future.set_result(outcome)
+            self._settle(each, outcome)
         for (_, future), history in zip(positions, answer.histories, strict=True):
             if not future.done():
                 future.set_result(history)
+        self._hear(answer)
+
+    def _settle(self, said: Message, outcome: Outcome) -> None:
+        if outcome.status >= FAILED:
+            self._again_later(said)
+        elif not said.future.done():
+            said.future.set_result(outcome)
+
+    def _hear(self, answer: ExchangeAnswer) -> None:
+        if answer.fresh and self.waiting_for:
+            self._news.update(self.waiting_for)
+            self.go()
         for ending in answer.endings:
             self.waiting_for.pop(ending.id, None)
         self._partner.receive(answer)
@@ -340,29 +365,41 @@ class Pump:
         self._go()
 
     async def _send_alone(self, said: Message) -> None:
-        """Too large to share a request: by the route that any client would take."""
-        request = plain(said.operation, self.session)
-        if request is None:
-            said.future.set_result(Outcome(TOO_LARGE, "too large for one request"))
-            return
+        """Too large to share a request, or such that it may spoil one."""
         loop = asyncio.get_running_loop()
         began = loop.time()
-        while not said.future.done():
+        outcome: Outcome | None = None
+        while outcome is None and not said.future.done():
             try:
-                path, body = request
-                reply = await self._transport.request("POST", path, body, secs=ANSWER_SECS)
-                if reply.status >= FAILED:
-                    raise refusal(reply.status, reply.body)
+                outcome = await self._ask_alone(said)
+            except BadRequest as fault:
+                outcome = Outcome(fault.status, said_in(fault.body))
             except ClientFault as fault:
                 self._give_up([said], fault, loop.time() - began)
                 await self._pause([said], fault)
             except asyncio.CancelledError:
                 self._out.appendleft(said)
                 raise
-            else:
-                self._backoff.reset()
-                if not said.future.done():
-                    said.future.set_result(_outcome_of(reply))
+        if outcome is not None:
+            self._backoff.reset()
+            self._settle(said, outcome)
+
+    async def _ask_alone(self, said: Message) -> Outcome:
+        """In an exchange with nothing else; what hardly fits, as any client would say it."""
+        body = b'{"v":%d,"session":%s,"operations":[%s]}'
+        body = body % (VERSION, self._session_text, said.text)
+        if len(body) <= LARGEST:
+            answer = await self._ask(body, 0.0)
+            self._hear(answer)
+            return answer.outcomes[0]
+        request = plain(said.operation)
+        if request is None:
+            return Outcome(TOO_LARGE, "too large for one request")
+        path, body = request
+        reply = await self._transport.request("POST", path, body, secs=ANSWER_SECS)
+        if reply.status >= FAILED:
+            raise refusal(reply.status, reply.body)
+        return _outcome_of(reply)
 
 
 def _unheard(done: "asyncio.Future[Outcome]") -> None:

@@ -8,12 +8,12 @@ answer to a call counts once its event has been fed, not before.
 import asyncio
 from collections import deque
 from collections.abc import Callable, Sequence
-from math import isnan
 from typing import Any
 
 from msgspec import Raw
 
 from assay.model.events import EventType
+from assay.sdk import arguments
 from assay.sdk import failure as failures
 from assay.sdk.convert import Codec
 from assay.sdk.definition import WorkflowDefinition
@@ -36,7 +36,6 @@ from assay.wire.commands.recorded import RecordPatch, UpsertSearchAttributes
 from assay.wire.commands.waiting import CancelTimer, ScheduleTimer, WaitForSignal
 from assay.wire.exchange.answer import Entry
 
-LONGEST_SECS = 1e10  # of what the engine takes (contract §2.2): centuries
 Signal = tuple[int, Raw]
 _CALLS = frozenset(
     {
@@ -414,10 +413,9 @@ class Replay:
 
     def start_timer(self, secs: float, fire: RunTimer) -> int:
         """`asyncio.sleep`, time-outs and the like."""
-        if isnan(secs):
-            raise WorkflowMisuse("a number of seconds is wanted, not nan")
+        secs = arguments.seconds("what a timer takes", secs)
         number = self.next_number(Kind.TIMER)
-        command = ScheduleTimer(seq=number, duration_secs=min(secs, LONGEST_SECS))
+        command = ScheduleTimer(seq=number, duration_secs=secs)
         key = (Kind.TIMER, number)
         self.ask(Asked(key, "", since=self.last_seq, timer=fire, command=command))
         return number

@@ -151,6 +151,8 @@ class Activities:
         raw = Raw(b"null") if details is None else Raw(self._codec.encode(details))
         said = Heartbeat(no=task.no, token=task.token, details=raw)
         outcome = await self._pump().say(said)
+        if outcome.status in (400, TOO_LARGE, 422):
+            raise PayloadError(f"the engine refuses the details of a heartbeat: {outcome.error}")
         if outcome.status != OK or outcome.cancel_requested is True:
             attempt.is_unwanted = True  # it is cancelled, or the attempt has been given up
         return attempt.is_unwanted
@@ -191,7 +193,7 @@ class Activities:
             return
         task = attempt.task
         log.info("activity %s of %s: %s", task.name, task.workflow_id, outcome.error)
-        if isinstance(said, Complete) and outcome.status in (400, TOO_LARGE):
+        if isinstance(said, Complete) and outcome.status in (400, TOO_LARGE, 422):
             why = f"the engine refused the result: {outcome.error}"
             with contextlib.suppress(RuntimeError):
                 self._pump().tell(Fail(no=task.no, token=task.token, error=why))

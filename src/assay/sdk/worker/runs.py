@@ -30,7 +30,7 @@ from assay.wire.exchange.operations import HandBack, Outcome, ShowMismatch, Subm
 
 HOLD_OPEN_SECS = 0.05  # a step that takes longer does not keep its run from hearing news
 OK = 200
-BAD = 400
+BAD = (400, 422)
 TOO_LARGE = 413
 log = logging.getLogger("assay.sdk")
 
@@ -263,7 +263,7 @@ class Runs:
     def _refused(self, live: LiveRun, outcome: Outcome) -> None:
         """The task is lost, unless what the code asks for is its own fault."""
         log.info("the batch of %s is refused: %s", live.id, outcome.error)
-        if outcome.status == BAD:
+        if outcome.status in BAD:
             why = f"the engine refuses what the code asks for: {outcome.error}"
             self._owner.pump.tell(ShowMismatch(id=live.id, lease=live.lease, error=why))
         if outcome.status == TOO_LARGE:
