@@ -14,6 +14,7 @@ import pytest
 from tests.support import commands
 from tests.support.api import Api
 from tests.support.caller import at
+from tests.support.exchange import Session
 from tests.support.http import Answer, Http
 from tests.support.server import Server
 
@@ -123,6 +124,30 @@ def test_a_run_that_ends_and_goes_at_the_other_door(pair: tuple[Server, Server])
             answer = await waiting
             assert time.monotonic() - ended_at < SOON_SECS
             assert answer.status == 404 or answer.json()["status"] == "FAILED"
+
+    tell(pair, story)
+
+
+def test_an_sdk_hears_of_ends_at_the_other_door(pair: tuple[Server, Server]) -> None:
+    """Of a run started at its own door, which is kept there as open: awaited before and after."""
+
+    async def story(one: Api, two: Api) -> None:
+        for near, far in ((one, two), (two, one)):
+            sdk = Session(near)
+            await sdk.begin()
+            early, late = await near.start(), await near.start()
+            await far.terminate(early)
+            await asyncio.sleep(0.1)  # the news of it go from door to door
+            for run, end in ((early, None), (late, far.terminate(late))):
+                asked_at = time.monotonic()
+                told = await sdk.say(awaited=[run])
+                if end is not None:
+                    assert told.endings == []
+                    asked_at = time.monotonic()
+                    await end
+                [ending] = told.endings or (await sdk.hold()).endings
+                assert (ending["id"], ending["status"]) == (run, "FAILED")
+                assert time.monotonic() - asked_at < 0.5  # sooner than the sweep would find it
 
     tell(pair, story)
 

@@ -30,6 +30,12 @@ BIG = (
 )
 
 
+FIRST_COLUMNS = """
+SELECT relname, pg_get_indexdef(oid, 1, true) FROM pg_class
+WHERE relkind = 'i' AND relnamespace = 'public'::regnamespace
+"""
+
+
 async def postgres_plan(place: Place, statement: str, settings: str) -> list[Node]:
     """The nodes of the plan that a session with these settings makes once for all parameters."""
     connection = await asyncpg.connect(place.address)
@@ -39,7 +45,12 @@ async def postgres_plan(place: Place, statement: str, settings: str) -> list[Nod
         count = max(map(int, re.findall(r"\$(\d+)", statement)), default=0)
         given = f"({', '.join(['NULL'] * count)})" if count else ""
         text = await connection.fetchval(f"EXPLAIN (FORMAT JSON) EXECUTE probe{given}")
-        return list(nodes(json.loads(text)[0]["Plan"]))
+        rows: Sequence[Any] = await connection.fetch(FIRST_COLUMNS)
+        first: dict[object, str] = dict(rows)
+        return [
+            {**node, "First Column": first.get(node.get("Index Name"))}
+            for node in nodes(json.loads(text)[0]["Plan"])
+        ]
     finally:
         await connection.close()
 
@@ -69,11 +80,13 @@ def complaints(plan: list[Node]) -> list[str]:
 
 
 def whole_indexes(plan: list[Node]) -> set[str]:
-    """The indexes of big tables that are read from end to end."""
+    """The indexes of big tables that are read from end to end, whatever they are compared with."""
     return {
         node["Index Name"]
         for node in plan
-        if node.get("Relation Name") in BIG and "Index Name" in node and "Index Cond" not in node
+        if node.get("Relation Name") in BIG
+        and "Index Name" in node
+        and node["First Column"] not in node.get("Index Cond", "")
     }
 
 

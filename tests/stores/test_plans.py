@@ -105,8 +105,10 @@ def test_no_statement_of_the_hot_path_reads_a_whole_table(
             for name, statement in STATEMENTS.items():
                 plan = await postgres_plan(shared_place, statement, SETTINGS)
                 assert complaints(plan) == [], name
-                if rows and name != "cases":  # of nothing, or of little, any index is as good
-                    assert whole_indexes(plan) <= SHORT, name
+                if rows or not counted:  # of what is known to be nothing, any index is as good
+                    # What an operator's retry makes void may be looked for longer, for a minute.
+                    retried = set() if rows else {"event_pkey"}
+                    assert whole_indexes(plan) <= SHORT | retried, name
 
     run(work())
 

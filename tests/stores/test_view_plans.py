@@ -92,7 +92,8 @@ def test_no_view_reads_a_whole_table_of_postgres(
         for name in (*WALKS, *VIEWS):
             plan = await postgres_plan(shared_place, POSTGRES[name], BY_INDEX)
             assert complaints(plan) == [], name
-            if rows:  # of nothing, any index is as good
+            if rows or not counted:  # of what is known to be nothing, any index is as good
+                # A plan is kept: what was made of a new table must do for a full one.
                 assert whole_indexes(plan) <= SHORT, name
         for name, walk in WALKS.items() if rows else ():
             plan = await postgres_plan(shared_place, POSTGRES[name], BY_INDEX)

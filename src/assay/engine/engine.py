@@ -67,9 +67,11 @@ class Engine:
         self.out_of_breath = False
         self.committed_looks: dict[Look, None] = {}
         self.committed_ends: list[int] = []
-        # Whom the commit that ends a run is to tell at once, with its result.
+        # Whom to tell at once when a run ends: with its result, if it ends by a commit of this
+        # instance, else that there is something to be read.
         self.watched: dict[int, list[Callable[[Run | None, str | None], None]]] = {}
         self._news_of_ends: list[int] = []
+        self._ended_elsewhere: dict[int, None] = {}
         self._intake: deque[Request] = deque()
         self._now = 0
         self._hand: BatchInHand | None = None
@@ -134,6 +136,7 @@ class Engine:
         if self._news_of_ends:
             self.index.have_ended(self._news_of_ends, now)
             self._news_of_ends = []
+        self._forget_ended()
         looks = self.wants.looks()
         self.index.windows.shrink(looks)
         self._wake_delayed(looks, now)
@@ -205,8 +208,26 @@ class Engine:
         for found in starts:
             self.index.starts.note(found)
 
+    def open_at_hand(self, workflow_id: str) -> int | None:
+        """The number of a run that is known to be open, as far as this instance has heard."""
+        cases = self.index.cases
+        no = cases.no_of_id.get(workflow_id)
+        if no is None or no in self._ended_elsewhere or not cases.by_no[no].run.is_open:
+            return None
+        return no
+
+    def ended_elsewhere(self, nos: Sequence[int]) -> bool:
+        """Runs ended on another instance; whether that may mean something to be done here."""
+        self._ended_elsewhere.update(dict.fromkeys(nos))
+        if not self.is_busy:
+            self._forget_ended()
+        for no in nos:
+            for tell in self.watched.pop(no, ()):
+                tell(None, None)
+        return self.have_ended(nos)
+
     def have_ended(self, nos: Sequence[int]) -> bool:
-        """Runs ended on another instance; whether that may mean something to be done here.
+        """Runs have ended; whether that may mean something to be done.
 
         A batch in hand may be about to put a start off until such an end.
         """
@@ -275,6 +296,12 @@ class Engine:
                 self._deliver(hand)
             if self.watched:
                 self._tell_ends(hand.decision)
+
+    def _forget_ended(self) -> None:
+        """What is kept of these runs is old; a batch in hand goes on with it, and is guarded."""
+        for no in self._ended_elsewhere:
+            self.index.cases.forget(no)
+        self._ended_elsewhere.clear()
 
     def _tell_ends(self, decision: Decision) -> None:
         """Runs that somebody watches have ended, or are gone."""

@@ -195,11 +195,10 @@ class Exchanges:
                 )
 
     def _await_end(self, session: Session, workflow_id: str) -> None:
-        """Where nobody else writes a run at hand is open: the commit that ends it tells."""
-        runner = self._runner
-        cases = runner.engine.index.cases
-        no = cases.no_of_id.get(workflow_id)
-        if no is None or not (runner.store.exclusive and cases.by_no[no].run.is_open):
+        """Of a run at hand and open nothing need be read: who ends it tells."""
+        engine = self._runner.engine
+        no = engine.open_at_hand(workflow_id)
+        if no is None:
             self._follow(session, workflow_id)
             return
 
@@ -209,7 +208,7 @@ class Exchanges:
             else:
                 session.tell(Ended(workflow_id, RunView(run, None, result)))
 
-        runner.engine.watched.setdefault(no, []).append(tell)
+        engine.watched.setdefault(no, []).append(tell)
         session.awaited[workflow_id] = partial(self._unwatch, no, tell)
 
     def _unwatch(self, no: int, tell: Tell) -> None:

@@ -386,8 +386,8 @@ class Runner:
         await self.presence.write_behind()
         if not self.store.exclusive:
             self.engine.hint(None)
-            if awaited := self.endings.awaited():
-                self.endings.tell(await self.store.reading.ended(awaited))
+            if awaited := [*self.endings.awaited(), *self.engine.watched]:
+                self._ended_elsewhere(list(await self.store.reading.ended(awaited)))
         if self.engine.batches - self._swept_batch >= BATCHES_BETWEEN_PRUNES:
             self._swept_batch = self.engine.batches
             await self.store.prune_batches(
@@ -397,13 +397,13 @@ class Runner:
 
     def _ended_elsewhere(self, nos: list[int]) -> None:
         self.endings.tell(nos)
-        if self.engine.have_ended(nos):
+        if self.engine.ended_elsewhere(nos):
             self._wake.set()
 
     def _hinted(self, looks: list[Look] | None) -> None:
         self.engine.hint(looks)
         if looks is None:
-            self.endings.tell(self.endings.awaited())
+            self._ended_elsewhere([*self.endings.awaited(), *self.engine.watched])
         self._wake.set()
 
 

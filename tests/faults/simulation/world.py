@@ -209,7 +209,7 @@ def deliver(machine: Machine, looks: list[Look], ended: list[int]) -> None:
     """A hint arrives."""
     if machine.up:
         machine.engine.hint(looks)
-        machine.engine.have_ended(ended)
+        machine.engine.ended_elsewhere(ended)
         machine.kick()
 
 

@@ -169,11 +169,11 @@ def test_a_queued_start_is_made_when_another_instance_tells_of_the_end(busy: boo
         # It is in, and the end that it waits for too, before this instance hears so itself.
         outcome = here.store.commit_now(step.batch)
         there.do(Terminate(run))
-        assert here.engine.have_ended(there.engine.committed_ends)
+        assert here.engine.ended_elsewhere(there.engine.committed_ends)
         here.drive(here.engine.committed(outcome))
     else:
         there.do(Terminate(run))
-        assert here.engine.have_ended(there.engine.committed_ends)
+        assert here.engine.ended_elsewhere(there.engine.committed_ends)
     assert planned(here).queued_start is not None
     here.run()
     assert planned(here).queued_start is None
@@ -183,7 +183,7 @@ def test_ends_that_nobody_waits_for_are_forgotten_at_once() -> None:
     bench = scheduled(OverlapPolicy.QUEUE)
     bench.start("wf")
     bench.do(Terminate("wf"))
-    assert not bench.engine.have_ended([1, 2, 3])
+    assert not bench.engine.ended_elsewhere([1, 2, 3])
     assert bench.engine.begin(bench.now) is None
 
 

@@ -66,6 +66,8 @@ class Exchanging:
 
     # -- the pump's partner ----------------------------------------------------------------------
 
+    takes_tasks = False
+
     def takings(self) -> list[Taking]:
         """A client takes no tasks."""
         return []

@@ -40,6 +40,10 @@ log = logging.getLogger("assay.sdk")
 class Partner(Protocol):
     """Whose pump it is."""
 
+    @property
+    def takes_tasks(self) -> bool:
+        """Whether there is anything that it takes, with or without room for it now."""
+
     def takings(self) -> Sequence[Taking]:
         """What it takes of which queues, as of now."""
 
@@ -158,7 +162,7 @@ class Pump:
     def _go(self) -> None:
         if self._is_closed:
             return
-        wants_more = self.waiting_for or self._partner.takings()
+        wants_more = self.waiting_for or self._partner.takes_tasks
         if wants_more and not (self._is_held or self._is_leaving):
             self._is_held = True
             self._let_go = self._spawn(self._hold())
@@ -192,7 +196,7 @@ class Pump:
     async def _hold(self) -> None:
         """The request that the engine keeps until there is something."""
         try:
-            while not self._is_closed and (self.waiting_for or self._partner.takings()):
+            while not self._is_closed and (self.waiting_for or self._partner.takes_tasks):
                 await self._exchange([], [], hold_secs=HELD_SECS)
         finally:
             self._is_held = False

@@ -170,6 +170,11 @@ class Worker:
         """It asks for activities too: not if it has none and workflows."""
         return bool(self.registry.activities) or not self.registry.workflows
 
+    @property
+    def takes_tasks(self) -> bool:
+        """From when on it has a name."""
+        return bool(self.id)
+
     def takings(self) -> Sequence[Taking]:
         """How much of each kind, as of now."""
         if not self.id:

@@ -49,13 +49,13 @@ timeouts AS MATERIALIZED (
 schedules AS MATERIALIZED (
   SELECT next_run_at AS at, no FROM schedule
   WHERE NOT paused AND next_run_at <= $3
-    AND EXISTS (SELECT FROM namespace WHERE name = schedule.namespace)
+    AND (SELECT name FROM namespace WHERE name = schedule.namespace) IS NOT NULL
   ORDER BY next_run_at, no LIMIT $4
 ),
 queued AS MATERIALIZED (
   SELECT queued_start AS at, no FROM schedule
   WHERE NOT paused AND queued_start IS NOT NULL
-    AND EXISTS (SELECT FROM namespace WHERE name = schedule.namespace)
+    AND (SELECT name FROM namespace WHERE name = schedule.namespace) IS NOT NULL
     AND NOT EXISTS (SELECT FROM run WHERE run.no = last_run_no AND run.completed_at IS NULL)
   ORDER BY queued_start, no LIMIT $4
 ),

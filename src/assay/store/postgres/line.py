@@ -37,6 +37,7 @@ COMMON = (
 BY_INDEX = (
     "SET plan_cache_mode = force_generic_plan; SET enable_seqscan = off;"
     " SET enable_bitmapscan = off; SET enable_hashjoin = off; SET enable_mergejoin = off;"
+    " SET enable_material = off;"
     " SET max_parallel_workers_per_gather = 0;"
 )
 

@@ -35,7 +35,9 @@ SNAPSHOT = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
 LOCK = "SELECT no FROM run WHERE no = ANY($1::bigint[]) ORDER BY no FOR UPDATE"
 
 # Rows come as JSON arrays in the order of the model, all of one table in one text. UNION keeps a
-# row that was asked for by number and is live besides from coming twice.
+# row that was asked for by number and is live besides from coming twice. OFFSET 0 keeps the planner
+# from walking down all that is open and looking each up among the few that were asked for, which is
+# what it would do with tables that were empty when it made its plan.
 CASES = f"""
 WITH named AS MATERIALIZED (
   SELECT unnest($1::bigint[]) AS no
@@ -49,12 +51,16 @@ found AS MATERIALIZED (
 SELECT
   (SELECT json_agg(json_build_array({", ".join(RUN_COLUMNS)}) ORDER BY no)::text FROM found),
   (SELECT json_agg(json_build_array({", ".join(ACTIVITY_COLUMNS)}) ORDER BY no)::text FROM (
-    SELECT activity.* FROM found JOIN activity ON activity.run_no = found.no
-    WHERE activity.completed_at IS NULL AND activity.status IN ('PENDING', 'RUNNING')
+    SELECT live.* FROM found CROSS JOIN LATERAL (
+      SELECT * FROM activity
+      WHERE run_no = found.no AND completed_at IS NULL AND status IN ('PENDING', 'RUNNING') OFFSET 0
+    ) AS live
     UNION SELECT * FROM activity WHERE no = ANY($3::bigint[])
   ) AS wanted),
   (SELECT json_agg(json_build_array({", ".join(TIMER_COLUMNS)}) ORDER BY no)::text FROM (
-    SELECT timer.* FROM found JOIN timer ON timer.run_no = found.no WHERE timer.state = 'open'
+    SELECT live.* FROM found CROSS JOIN LATERAL (
+      SELECT * FROM timer WHERE run_no = found.no AND state = 'open' OFFSET 0
+    ) AS live
     UNION SELECT * FROM timer WHERE no = ANY($4::bigint[])
   ) AS wanted)
 """

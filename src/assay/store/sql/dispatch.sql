@@ -42,14 +42,14 @@ WHERE completed_at IS NULL AND timeout_at <= $1 ORDER BY timeout_at, no LIMIT $2
 -- Schedules that come due by then.
 SELECT next_run_at, 'schedule', no FROM schedule
 WHERE NOT paused AND next_run_at <= $1
-  AND EXISTS (SELECT 1 FROM namespace WHERE name = schedule.namespace)
+  AND (SELECT name FROM namespace WHERE name = schedule.namespace) IS NOT NULL
 ORDER BY next_run_at, no LIMIT $2;
 
 -- name: starts_due
 -- Schedules with a start that waits no longer: the run before it has ended, or is gone.
 SELECT queued_start, 'schedule', no FROM schedule
 WHERE NOT paused AND queued_start <= $1
-  AND EXISTS (SELECT 1 FROM namespace WHERE name = schedule.namespace)
+  AND (SELECT name FROM namespace WHERE name = schedule.namespace) IS NOT NULL
   AND NOT EXISTS (SELECT 1 FROM run
                   WHERE run.no = schedule.last_run_no AND run.completed_at IS NULL)
 ORDER BY queued_start, no LIMIT $2;

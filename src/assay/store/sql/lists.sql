@@ -14,8 +14,7 @@ ORDER BY page.created_at DESC, page.id;
 
 -- name: of_pairs
 -- A run that has all of these search attributes.
-run.created_at BETWEEN $7 AND $8
-AND NOT EXISTS (
+NOT EXISTS (
   SELECT 1 FROM pair WHERE NOT EXISTS (
     SELECT 1 FROM attribute AS other
     WHERE other.namespace = $1 AND other.key = pair.key AND other.value = pair.value
@@ -55,7 +54,8 @@ page AS MATERIALIZED (
     @each_status{
       SELECT no, created_at, id FROM run
       WHERE namespace = $1 AND status = '@status' AND coalesce($2, '@status') = '@status'
-        AND (claimed_by = $5 OR $5 IS NULL) AND @the(of_pairs)
+        AND (claimed_by = $5 OR $5 IS NULL) AND run.created_at BETWEEN $7 AND $8
+        AND @the(of_pairs)
     }
   }) AS found ORDER BY created_at DESC, id LIMIT $3 OFFSET $4
 )
@@ -71,7 +71,8 @@ page AS MATERIALIZED (
       WHERE namespace = $1 AND status || ' ' || substr(type, 1, 100) = '@status ' || substr($9, 1, 100)
         AND type = $9
         AND coalesce($2, '@status') = '@status'
-        AND (claimed_by = $5 OR $5 IS NULL) AND @the(of_pairs)
+        AND (claimed_by = $5 OR $5 IS NULL) AND run.created_at BETWEEN $7 AND $8
+        AND @the(of_pairs)
     }
   }) AS found ORDER BY created_at DESC, id LIMIT $3 OFFSET $4
 )
@@ -86,15 +87,18 @@ page AS MATERIALIZED (
     SELECT no, created_at, id FROM run
     WHERE namespace = $1 AND ended_by = substr($5, 1, 100) AND claimed_by = $5
       AND coalesce($2, status) = status
-      AND coalesce($9, type) = type AND @the(of_pairs)
+      AND coalesce($9, type) = type AND run.created_at BETWEEN $7 AND $8
+        AND @the(of_pairs)
     UNION ALL
     SELECT no, created_at, id FROM run
     WHERE namespace = $1 AND status = 'RUNNING' AND coalesce($2, 'RUNNING') = 'RUNNING'
-      AND claimed_by = $5 AND coalesce($9, type) = type AND @the(of_pairs)
+      AND claimed_by = $5 AND coalesce($9, type) = type AND run.created_at BETWEEN $7 AND $8
+        AND @the(of_pairs)
     UNION ALL
     SELECT no, created_at, id FROM run
     WHERE namespace = $1 AND status = 'WAITING' AND coalesce($2, 'WAITING') = 'WAITING'
-      AND claimed_by = $5 AND coalesce($9, type) = type AND @the(of_pairs)
+      AND claimed_by = $5 AND coalesce($9, type) = type AND run.created_at BETWEEN $7 AND $8
+        AND @the(of_pairs)
   }) AS found ORDER BY created_at DESC, id LIMIT $3 OFFSET $4
 )
 @the(listed);

@@ -49,7 +49,7 @@ SELECT run_no, seq, id, type, at, payload, voided_by FROM event WHERE run_no = $
 -- Children of these runs that have not ended, the first of them. Of a run whose cancel request is on
 -- its way down only those that it has not reached.
 SELECT child.parent_no, child.no FROM run AS child JOIN run AS parent ON parent.no = child.parent_no
-WHERE child.parent_no IN @ints(1) AND child.completed_at IS NULL
+WHERE child.parent_no IN @ints(1) AND coalesce(child.completed_at, 0) = 0
   AND (parent.cascade IS NULL OR child.asked_by IS NULL OR child.asked_by <> parent.asked_by)
 ORDER BY child.parent_no, child.no LIMIT $2;
 
@@ -101,7 +101,7 @@ SELECT no, successor_no FROM link ORDER BY at DESC LIMIT 1;
 -- name: blocked_runs
 -- Runs of these queues whose workflow tasks get nowhere, the first of them.
 SELECT queue, no FROM run
-WHERE queue IN @texts(1) AND blocked IS NOT NULL AND completed_at IS NULL
+WHERE queue IN @texts(1) AND blocked IS NOT NULL AND coalesce(completed_at, 0) = 0
 ORDER BY queue, no LIMIT $2;
 
 -- name: schedules_by_no

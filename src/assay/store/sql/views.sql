@@ -1,4 +1,7 @@
 -- Read models: what clients look at.
+--
+-- `coalesce(completed_at, 0) = 0` is "open" where another index than that of open runs is the way: a
+-- plan made of empty tables, which is kept while they fill, would else walk down all open ones.
 
 -- name: run_views
 -- Runs with the id of their parent, while that is there, their input and their result.
@@ -21,7 +24,7 @@ WHERE parent.id = $1 ORDER BY run.created_at, run.no;
 -- activities, open timers (with the event that set them) and open children, each as JSON, and those
 -- of their queues that have a living worker (3 since when, 4 who else).
 WITH open AS MATERIALIZED (
-  SELECT no, queue FROM run WHERE id = $1 AND completed_at IS NULL
+  SELECT no, queue FROM run WHERE id = $1 AND coalesce(completed_at, 0) = 0
 ),
 awaited AS MATERIALIZED (
   SELECT * FROM activity
@@ -38,7 +41,7 @@ ticking AS MATERIALIZED (
 ),
 below AS MATERIALIZED (
   SELECT id, child_id, status, queue, created_at FROM run
-  WHERE parent_no = (SELECT no FROM open) AND completed_at IS NULL
+  WHERE parent_no = (SELECT no FROM open) AND coalesce(completed_at, 0) = 0
   ORDER BY no LIMIT $2
 ),
 named AS (
