@@ -25,15 +25,7 @@ from assay.engine.wants import Grant, Want, WantState
 from assay.errors import AssayError, EngineStopped, StoreFault, StoreUnavailable
 from assay.model.decision import Decision
 from assay.model.events import Event
-from assay.model.operations import (
-    DeleteRun,
-    Due,
-    Operation,
-    Retry,
-    SubmitCommands,
-    UndoActivityClaim,
-    UndoWorkflowClaim,
-)
+from assay.model.operations import Due, UndoActivityClaim, UndoWorkflowClaim
 from assay.model.run import Run
 from assay.model.task import Claim, TaskKind
 from assay.store.port import (
@@ -141,7 +133,7 @@ class Engine:
         self.index.windows.shrink(looks)
         self._wake_delayed(looks, now)
         requests = self._take_requests()
-        idle = not self.keeps_time or _stands_alone(requests[-1:])
+        idle = not self.keeps_time or (bool(requests) and requests[-1].stands_alone)
         limit = 0 if idle else DEADLINES_PER_BATCH
         rows = self.index.deadlines.take_due(now, limit) if limit else []
         dues = tuple(Due(kind, no) for kind, no in rows)
@@ -377,11 +369,11 @@ class Engine:
         room = OPERATIONS_PER_BATCH
         while self._intake and (room > 0 or not requests):
             request = self._intake[0]
-            room -= sum(map(_weight, request.operations))
-            if requests and (room < 0 or _stands_alone([request])):
+            room -= request.weight
+            if requests and (room < 0 or request.stands_alone):
                 break
             requests.append(self._intake.popleft())
-            if _stands_alone([request]):
+            if request.stands_alone:
                 break
         return requests
 
@@ -422,17 +414,3 @@ def _unseen(grant: Grant, told: dict[int, list[Event]]) -> list[Event] | None:
 
 def _is_result(event: Event, run: Run) -> bool:
     return event.run_no == run.no and event.seq == run.result_seq
-
-
-def _weight(operation: Operation) -> int:
-    """How much of a batch an operation takes up."""
-    return 1 + len(operation.commands) if isinstance(operation, SubmitCommands) else 1
-
-
-def _stands_alone(requests: list[Request]) -> bool:
-    """What reads or deletes all of a run in the store comes alone."""
-    return any(
-        isinstance(operation, (Retry, DeleteRun))
-        for request in requests
-        for operation in request.operations
-    )

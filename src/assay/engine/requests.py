@@ -6,7 +6,7 @@ from msgspec import Struct
 
 from assay.core.view import Key
 from assay.errors import AssayError
-from assay.model.operations import Operation, Outcome
+from assay.model.operations import DeleteRun, Operation, Outcome, Retry, SubmitCommands
 from assay.store.port import Batch, Look
 
 Answer = Sequence[Outcome | AssayError]
@@ -15,11 +15,19 @@ Answer = Sequence[Outcome | AssayError]
 class Request:
     """Operations that came together. `answer` is called once, with one outcome for each."""
 
-    __slots__ = ("answer", "operations")
+    __slots__ = ("answer", "operations", "stands_alone", "weight")
 
     def __init__(self, operations: tuple[Operation, ...], answer: Callable[[Answer], None]) -> None:
         self.operations = operations
         self.answer = answer
+        self.weight = 0  # how much of a batch it takes up
+        self.stands_alone = False  # what reads or deletes all of a run in the store comes alone
+        for operation in operations:
+            self.weight += 1
+            if isinstance(operation, SubmitCommands):
+                self.weight += len(operation.commands)
+            elif isinstance(operation, Retry | DeleteRun):
+                self.stands_alone = True
 
 
 class LoadStep(Struct, frozen=True):
