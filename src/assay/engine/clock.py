@@ -42,14 +42,17 @@ class Passing:
 
     async def rest(self, news: asyncio.Event, until: int | None, clock: Clock) -> None:
         """Until something has come in, or the clock shows that moment."""
-        delay = None if until is None else max(0.0, (until - clock()) / MICROS)
-        if delay == 0.0:
+        if until is None:
+            await news.wait()
             return
+        delay = (until - clock()) / MICROS
+        if delay <= 0:
+            return
+        alarm = asyncio.get_running_loop().call_later(delay, news.set)
         try:
-            async with asyncio.timeout(delay):
-                await news.wait()
-        except TimeoutError:
-            pass
+            await news.wait()
+        finally:
+            alarm.cancel()
 
 
 class SteadyClock:

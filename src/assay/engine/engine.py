@@ -91,9 +91,16 @@ class Engine:
         self._intake.append(Request((undo(claim.no, claim.token),), lambda _: None))
 
     def want_several(self, want: Want, room: int) -> None:
-        """A worker is there and takes so many tasks."""
+        """A worker is there and takes so many tasks.
+
+        One that had room and has room waits on: what was ready for it, it has been given.
+        """
+        room -= want.in_hand
+        if want.room > 0 and room > 0 and not want.gone:
+            want.room = room
+            return
         self.wants.retire(want)
-        want.room = room - want.in_hand
+        want.room = room
         self.wants.add(want)
 
     def stop(self) -> None:

@@ -80,7 +80,7 @@ class Want:
         self.gone = False
         self.expired = False
         self.order = 0
-        self.room = 1
+        self.room = 0 if several else 1
         self.in_hand = 0  # granted in the batch under way, and taken off the room
 
     @property

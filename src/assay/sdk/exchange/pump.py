@@ -81,6 +81,7 @@ class Pump:
         self._positions: list[tuple[Position, asyncio.Future[History]]] = []
         self._senders = 0
         self._is_held = False
+        self._is_going = False
         self._is_leaving = False
         self._let_go: Callable[[], object] | None = None  # of the request that is held
         self._has_changed = False
@@ -127,7 +128,9 @@ class Pump:
 
     def go(self) -> None:
         """Something is to be said: a turn later, together with what else comes up by then."""
-        asyncio.get_running_loop().call_soon(self._go)
+        if not self._is_going:
+            self._is_going = True
+            asyncio.get_running_loop().call_soon(self._go)
 
     async def close(self, fault: ClientFault | None = None) -> None:
         """Nothing goes out any more; whoever waits has this fault, or is cancelled."""
@@ -160,6 +163,7 @@ class Pump:
     # -- requests --------------------------------------------------------------------------------
 
     def _go(self) -> None:
+        self._is_going = False
         if self._is_closed:
             return
         wants_more = self.waiting_for or self._partner.takes_tasks
