@@ -56,8 +56,8 @@ class Memory:
         self.swept_until = 0
         self._swept_namespaces: frozenset[str] = frozenset()
         self._waiting: dict[tuple[Look, int, int, int], int] = {}
-        self._unread: dict[int, int] = {}
-        """Kept runs whose news are older than what the engine knows, by number of their writes."""
+        self._unread: set[int] = set()
+        """Kept runs whose news are older than what the engine knows, until it writes their rows."""
 
     def swept(self, until: int) -> None:
         """The engine has just read what is due up to then."""
@@ -77,6 +77,8 @@ class Memory:
         new = {
             change.after.no for change in decision.runs if change.before is None and change.after
         }
+        rows = [change.after or change.before for change in decision.runs]
+        self._unread -= {run.no for run in rows if run is not None}
         for no in self._rows.touched(decision):
             writes = self._rows.writes[no]
             self._recent.add(no)
@@ -180,7 +182,7 @@ class Memory:
         return [run for run in runs if run.claimed_by == worker_id and run.ready_at is not None]
 
     def _note_unread(self, runs: Iterable[RunRow]) -> None:
-        self._unread.update({run.no: self._rows.writes.get(run.no, 0) for run in runs})
+        self._unread.update(run.no for run in runs)
 
     # -- windows and deadlines -------------------------------------------------------------------
 
@@ -193,8 +195,7 @@ class Memory:
 
     def _check_kept(self) -> None:
         """What workers keep that exchange here; what had news before they came may be unknown."""
-        kept, writes = self._engine.index.kept, self._rows.writes
-        self._unread = {no: seen for no, seen in self._unread.items() if writes.get(no, 0) == seen}
+        kept = self._engine.index.kept
         known = {**dict.fromkeys(kept._waiting), **dict.fromkeys(kept._held)}
         for worker_id in known:
             runs = self._kept_by(worker_id)

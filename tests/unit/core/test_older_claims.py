@@ -73,6 +73,21 @@ def test_what_it_names_besides_goes_along_once() -> None:
     assert signals(desk) == [1, 2, 3]
 
 
+def test_who_names_what_the_newest_claim_has_shown_answers_that_one() -> None:
+    desk = Desk()
+    desk.start()
+    desk.claim(worker="w1")
+    desk.do(Signal("wf", "go", "1"))
+    desk.do(Signal("wf", "go", "2"))
+    desk.expire()
+    desk.now = desk.at().ready_at or desk.now
+    desk.claim(worker="w1")
+    desk.do(Signal("wf", "go", "3"))
+    seqs = [event.seq for event in desk.events() if event.type is EventType.SIGNAL_RECEIVED]
+    desk.submit(ContinueAsNew(None, (seqs[1],)))
+    assert signals(desk) == [2, 3], "the first is consumed"
+
+
 def test_of_several_older_claims_the_oldest_counts() -> None:
     desk = held_twice()
     desk.expire()
