@@ -1,6 +1,7 @@
 """Which requests are sent again, and when.
 
-A request that never went out may always be repeated. One whose answer was lost, or that met a
+A request that never went out may always be repeated, and so may one that met an engine which is
+starting or stopping: that has done nothing (503). One whose answer was lost, or that met a
 failing engine, is repeated only if doing it twice is the same as doing it once: if it reads, or if
 the caller says so. What ran out of time is never repeated, for it has had all the time there was.
 """
@@ -15,7 +16,8 @@ from assay.sdk.transport import ANSWER_SECS, Reply, Transport
 PATIENCE_SECS = 5.0  # long enough for an engine to be started anew
 FIRST_PAUSE_SECS = 0.05
 LONGEST_PAUSE_SECS = 1.0
-FAILING = frozenset({500, 502, 503, 504})
+NOT_NOW = 503
+FAILING = frozenset({500, 502, NOT_NOW, 504})
 
 
 class Retrying:
@@ -55,7 +57,8 @@ class Retrying:
                 if not await patience.pause(at_once=isinstance(fault, NotAnswered)):
                     raise
             else:
-                if not (repeatable and reply.status in FAILING) or not await patience.pause():
+                again = reply.status == NOT_NOW or (repeatable and reply.status in FAILING)
+                if not again or not await patience.pause():
                     return reply
 
 

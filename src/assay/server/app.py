@@ -50,7 +50,8 @@ class App:
         except asyncio.CancelledError:
             if not self.door.stopping:
                 raise
-            answer = answer_to(EngineStopped())  # it has had its time to finish
+            # It has had its time to finish, and perhaps it has: 503 would say that it has not.
+            answer = problem(FAULT, "the engine stops; this may have been done or not")
         except Exception:
             log.exception("%s failed", scope["raw_path"].decode("latin-1"))
             answer = problem(FAULT, "the engine failed at this request; its log says why")

@@ -21,12 +21,18 @@ LARGE = 1_500_000  # bytes; beyond that an operation goes alone
 _encode = msgspec.json.encode
 
 
-class Message(NamedTuple):
-    """An operation, as it is written."""
+class Message:
+    """An operation, as it is written, and since when it has been failing."""
 
-    text: bytes
-    operation: Operations
-    future: "asyncio.Future[Outcome]"
+    __slots__ = ("failing_since", "future", "operation", "text")
+
+    def __init__(
+        self, text: bytes, operation: Operations, future: "asyncio.Future[Outcome]"
+    ) -> None:
+        self.text = text
+        self.operation = operation
+        self.future = future
+        self.failing_since: float | None = None
 
     @property
     def is_large(self) -> bool:

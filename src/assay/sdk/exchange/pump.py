@@ -25,13 +25,15 @@ from assay.wire.exchange.operations import VERSION, Operations, Outcome
 from assay.wire.exchange.request import Position, Taking
 
 OPERATIONS_AT_ONCE = 500
-BYTES_AT_ONCE = 1_700_000  # the body of a request has at most 2 MiB
+BYTES_AT_ONCE = 1_500_000  # the body of a request has at most 2 MiB
+NEWS_AT_ONCE = 200_000  # of these for ids whose ends are awaited
 SENDERS = 2  # requests with operations under way at once: while one commits, another is on its way
 HELD_SECS = 20.0
 ANSWER_SECS = 30.0
 SHORTLY_SECS = 0.05
 OK = 200
 FAILED = 500
+NOT_NOW = 503
 TOO_LARGE = 413
 LARGEST = 2_097_152  # bytes: the 2 MiB of contract §2.3
 log = logging.getLogger("assay.sdk")
@@ -89,6 +91,7 @@ class Pump:
         self._is_closed = False
         self._closed_by: ClientFault | None = None
         self._tasks: set[asyncio.Task[None]] = set()
+        self._failing_since: float | None = None
         self._backoff = Backoff() if patience_secs is None else Backoff(HURRIED_SECS, 1.0)
         self._instance: int | None = None
 
@@ -166,8 +169,7 @@ class Pump:
         self._is_going = False
         if self._is_closed:
             return
-        wants_more = self.waiting_for or self._partner.takes_tasks
-        if wants_more and not (self._is_held or self._is_leaving):
+        if self._wants_more and not (self._is_held or self._is_leaving):
             self._is_held = True
             self._let_go = self._spawn(self._hold())
             if not (self._out or self._positions):
@@ -175,6 +177,10 @@ class Pump:
         while self._senders < SENDERS and self._has_to_say:
             self._senders += 1
             self._spawn(self._send())
+
+    @property
+    def _wants_more(self) -> bool:
+        return bool(self.waiting_for) or self._partner.takes_tasks
 
     @property
     def _has_to_say(self) -> bool:
@@ -200,7 +206,7 @@ class Pump:
     async def _hold(self) -> None:
         """The request that the engine keeps until there is something."""
         try:
-            while not self._is_closed and (self.waiting_for or self._partner.takes_tasks):
+            while not self._is_closed and self._wants_more:
                 await self._exchange([], [], hold_secs=HELD_SECS)
         finally:
             self._is_held = False
@@ -212,7 +218,9 @@ class Pump:
             size += len(self._out[0].text)
             if said and size > BYTES_AT_ONCE:
                 break
-            said.append(self._out.popleft())
+            first = self._out.popleft()
+            if not first.future.done():  # else its caller has gone
+                said.append(first)
         positions, self._positions = self._positions, []
         await self._exchange(said, positions)
 
@@ -223,22 +231,21 @@ class Pump:
         hold_secs: float = 0.0,
     ) -> None:
         """One request, made until it succeeds or everybody has given it up."""
-        began = asyncio.get_running_loop().time()
         missed = self._may_have_missed
         answer: ExchangeAnswer | None = None
         while answer is None:
-            news, self._news = self._news, {}
+            news = self._some_news()
             try:
-                answer = await self._ask(
-                    self._body(said, positions, list(news), hold_secs), hold_secs
-                )
+                answer = await self._ask(self._body(said, positions, news, hold_secs), hold_secs)
             except ClientFault as fault:
-                self._news = {**news, **self._news}
+                self._news = {**dict.fromkeys(news), **self._news}
                 if said and isinstance(fault, BadRequest):
                     await self._tell_apart(said, positions)
                     return
-                said = self._give_up(said, fault, asyncio.get_running_loop().time() - began)
+                said = self._give_up(said, fault)
                 missed = self._may_have_missed = True
+                if not (said or positions or self._wants_more):
+                    return  # nobody waits for anything any more
                 await self._pause(said, fault)
                 hold_secs = min(hold_secs, SHORTLY_SECS)  # first hear what there is
             except asyncio.CancelledError:
@@ -246,8 +253,27 @@ class Pump:
                 raise
         if missed:
             self._may_have_missed = False
-        self._backoff.reset()
+        self._works_again()
         self._distribute(answer, said, positions)
+
+    def _some_news(self) -> list[str]:
+        """Whose ends are awaited that the engine has not been told of, as far as there is room."""
+        if self._may_have_missed:
+            self._news = dict(self.waiting_for)
+        news: list[str] = []
+        size = 0
+        for id in self._news:
+            size += len(id) + 3
+            if size > NEWS_AT_ONCE:
+                break
+            news.append(id)
+        for id in news:
+            del self._news[id]
+        return news
+
+    def _works_again(self) -> None:
+        self._failing_since = None
+        self._backoff.reset()
 
     async def _tell_apart(
         self,
@@ -303,7 +329,6 @@ class Pump:
             parts.append(b',"takings":%s' % msgspec.json.encode(takings))
         if self._may_have_missed:
             parts.append(b',"held":%s' % msgspec.json.encode(self._partner.held()))
-            news = list(self.waiting_for)
         if news:
             parts.append(b',"awaited":%s' % msgspec.json.encode(news))
         if positions:
@@ -316,23 +341,36 @@ class Pump:
             parts.append(b',"wait_secs":%s' % msgspec.json.encode(hold_secs))
         return b"".join([*parts, b"}"])
 
-    def _give_up(self, said: list[Message], fault: Exception, secs: float) -> list[Message]:
+    def _give_up(self, said: list[Message], fault: Exception) -> list[Message]:
         """What may have been done and must not be done twice is its caller's to judge.
 
         So is what the engine turns down as a whole, and what a caller has no more patience for.
         """
-        sent = not isinstance(fault, EngineUnreachable) or fault.sent
+        now = asyncio.get_running_loop().time()
+        if self._failing_since is None:
+            self._failing_since = now
+        undone = _is_undone(fault)
         refused = isinstance(fault, RequestRefused) and fault.status < FAILED
-        hopeless = self._patience_secs is not None and (refused or secs > self._patience_secs)
-        if hopeless:
+        if self._patience_secs is not None and (
+            refused or self._is_too_long(self._failing_since, now)
+        ):
             self._partner.despair(fault)
         kept: list[Message] = []
         for each in said:
-            if not hopeless and (each.may_repeat or not sent):
+            if each.failing_since is None:
+                each.failing_since = now
+            hopeless = self._patience_secs is not None and (
+                refused or self._is_too_long(each.failing_since, now)
+            )
+            if not hopeless and (each.may_repeat or undone):
                 kept.append(each)
             elif not each.future.done():
                 each.future.set_exception(fault)
         return kept
+
+    def _is_too_long(self, since: float, now: float) -> bool:
+        """It has failed for longer than callers are patient. Workers always are."""
+        return self._patience_secs is not None and now - since > self._patience_secs
 
     def _distribute(
         self,
@@ -348,10 +386,21 @@ class Pump:
         self._hear(answer)
 
     def _settle(self, said: Message, outcome: Outcome) -> None:
-        if outcome.status >= FAILED:
-            self._again_later(said)
-        elif not said.future.done():
+        if said.future.done():
+            return
+        if outcome.status >= FAILED and self._is_to_be_tried_again(said, outcome):
+            asyncio.get_running_loop().call_later(self._backoff.next_secs(), self._say_again, said)
+        else:
             said.future.set_result(outcome)
+
+    def _is_to_be_tried_again(self, said: Message, outcome: Outcome) -> bool:
+        """The engine or its database failed at it, and somebody may still have the patience."""
+        now = asyncio.get_running_loop().time()
+        if said.failing_since is None:
+            said.failing_since = now
+        if self._is_too_long(said.failing_since, now):
+            return False
+        return said.may_repeat or outcome.status == NOT_NOW
 
     def _hear(self, answer: ExchangeAnswer) -> None:
         if answer.fresh and self.waiting_for:
@@ -361,21 +410,12 @@ class Pump:
             self.waiting_for.pop(ending.id, None)
         self._partner.receive(answer)
 
-    def _again_later(self, said: Message) -> None:
-        """The database failed at it: nothing was done."""
-        if said.future.done():
-            return
-        loop = asyncio.get_running_loop()
-        loop.call_later(self._backoff.next_secs(), self._say_again, said)
-
     def _say_again(self, said: Message) -> None:
         self._out.append(said)
         self._go()
 
     async def _send_alone(self, said: Message) -> None:
         """Too large to share a request, or such that it may spoil one."""
-        loop = asyncio.get_running_loop()
-        began = loop.time()
         outcome: Outcome | None = None
         while outcome is None and not said.future.done():
             try:
@@ -383,13 +423,13 @@ class Pump:
             except BadRequest as fault:
                 outcome = Outcome(fault.status, said_in(fault.body))
             except ClientFault as fault:
-                self._give_up([said], fault, loop.time() - began)
-                await self._pause([said], fault)
+                if self._give_up([said], fault):
+                    await self._pause([said], fault)
             except asyncio.CancelledError:
                 self._out.appendleft(said)
                 raise
         if outcome is not None:
-            self._backoff.reset()
+            self._works_again()
             self._settle(said, outcome)
 
     async def _ask_alone(self, said: Message) -> Outcome:
@@ -408,6 +448,13 @@ class Pump:
         if reply.status >= FAILED:
             raise refusal(reply.status, reply.body)
         return _outcome_of(reply)
+
+
+def _is_undone(fault: Exception) -> bool:
+    """Nothing can have come of the request: it never went out, or the engine is not there yet."""
+    if isinstance(fault, EngineUnreachable):
+        return not fault.sent
+    return isinstance(fault, RequestRefused) and fault.status == NOT_NOW
 
 
 def _unheard(done: "asyncio.Future[Outcome]") -> None:
