@@ -12,6 +12,7 @@ LONG = SAYS + "x = 1\n" * 320
 BODY = SAYS + "def long():\n" + "    x = 1\n" * 51
 SHORT = SAYS + "def short():\n" + "    x = 1\n" * 50
 MANY = SAYS + "def ask(a, b, c, d, e, f, g): ...\n"
+FIXED = SAYS + "def ask(  # the contract's signature\n    a, b, c, d, e, f, g\n): ...\n"
 FEW = SAYS + "class Ask:\n    def ask(self, a, b, c, d, e, f, *, g): ...\n"
 QUERY = SAYS + 'text = f"SELECT {1} FROM run"\n'
 REMARK = SAYS + 'def f():\n    """SELECT 1 FROM run is not a query here."""\n'
@@ -26,6 +27,7 @@ CASES: list[tuple[Rule, str, str, str, str]] = [
     (sizes.files_are_short, f"{CORE}/a.py", LONG, f"{ENGINE}/a.py", LONG),
     (sizes.functions_are_short, "src/assay/a.py", BODY, "src/assay/a.py", SHORT),
     (sizes.parameters_are_few, "tests/a.py", MANY, "tests/a.py", FEW),
+    (sizes.parameters_are_few, "tests/a.py", MANY, "tests/a.py", FIXED),
     (texts.files_are_named_for_what_they_hold, "src/utils.py", SAYS, "src/words.py", SAYS),
     (texts.modules_say_what_they_hold, "src/a.py", "x = 1\n", "src/a.py", SAYS),
     (texts.markdown_has_one_title, "a.md", "# a\n# b\n", "a.md", "# a\n```\n# b\n```\n"),

@@ -145,13 +145,14 @@ async def open(  # noqa: A001 - assay.open reads as the builtin does
         for function in activities:
             app.activity(function)
 
-        async def serve() -> None:
+        async def serve() -> bool:
             if not app.is_served and (app.registry.workflows or app.registry.activities):
                 await app.serve(
                     queue,
                     max_concurrent_workflows=max_concurrent_workflows,
                     max_concurrent_activities=max_concurrent_activities,
                 )
+            return app.is_served
 
         if workflows or activities:
             await serve()

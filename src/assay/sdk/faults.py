@@ -27,7 +27,8 @@ AssayError                       (assay.errors)
     └── WorkflowTimedOut         the time its starter gave it was over
 
 `EngineUnreachable` is a `ConnectionError` and `RequestTimeout` a `TimeoutError` too, for those who
-catch by the builtin names.
+catch by the builtin names. `BadRequest`, `NotFound` and `Conflict` are refusals of `assay.errors`
+too: to who catches those it is the same whether an engine in this process says no or one far away.
 """
 
 from __future__ import annotations
@@ -35,6 +36,7 @@ from __future__ import annotations
 import json
 from typing import ClassVar
 
+from assay import errors
 from assay.errors import AssayError
 from assay.sdk.failure import Failure
 
@@ -91,7 +93,7 @@ class RequestRefused(ClientFault):
         return type(self), (self.status, self.body)
 
 
-class BadRequest(RequestRefused):
+class BadRequest(RequestRefused, errors.Refusal):
     """The request itself is wrong."""
 
     code = "bad_request"
@@ -103,13 +105,13 @@ class Unauthorized(RequestRefused):
     code = "unauthorized"
 
 
-class NotFound(RequestRefused):
+class NotFound(RequestRefused, errors.NotFound):
     """There is no such thing."""
 
     code = "not_found"
 
 
-class Conflict(RequestRefused):
+class Conflict(RequestRefused, errors.Conflict):
     """The state that the thing is in forbids it."""
 
     code = "conflict"

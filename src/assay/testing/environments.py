@@ -156,11 +156,9 @@ class _Worker(Worker):
     """A worker that comes out the same each time.
 
     Blocking functions run one at a time, each when all that followed from the one before has
-    happened. Activities that nobody has registered are asked for too: they may still be, and else
-    fail.
+    happened.
     """
 
-    takes_activities = True
     quiet: Quiet
 
     def run_in_thread(self, call: Call) -> "asyncio.Future[Any]":
@@ -208,6 +206,11 @@ async def open_environment(setting: Setting, clock: VirtualClock, store: Store) 
     except BaseException:
         await env.close()
         raise
-    transport.before = lambda: env.serve(setting.queue)
+
+    async def serve() -> bool:
+        await env.serve(setting.queue)
+        return True
+
+    transport.before = serve
     skipper.start()
     return env

@@ -26,10 +26,17 @@ def functions_are_short(tree: Tree) -> Iterator[str]:
             yield f"{place}: {lines} lines in {function.name} are more than {BODY_LINES}"
 
 
+# Not ours to shorten; where that is said in the first line, it is said of the whole file.
+THE_CONTRACTS = "the contract's signature"
+
+
 def parameters_are_few(tree: Tree) -> Iterator[str]:
     for file, function in functions(tree):
         names = [argument.arg for argument in positional(function)]
-        if len(names) > POSITIONAL:
+        fixed = any(
+            THE_CONTRACTS in line for line in (file.lines[0], file.lines[function.lineno - 1])
+        )
+        if len(names) > POSITIONAL and not fixed:
             place = f"{file.path}:{function.lineno}"
             yield f"{place}: {len(names)} parameters of {function.name} are more than {POSITIONAL}"
 

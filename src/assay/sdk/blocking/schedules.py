@@ -26,8 +26,8 @@ class Schedules:
         timezone: str = "UTC",
         input: object = None,
         task_queue: str = "default",
-        *,
         overlap_policy: OverlapPolicy = "skip",
+        *,
         namespace: str | None = None,
     ) -> ScheduleRecord:
         """Make a schedule; `Conflict` if the namespace has one of that name."""
@@ -39,7 +39,7 @@ class Schedules:
                 timezone,
                 input,
                 task_queue,
-                overlap_policy=overlap_policy,
+                overlap_policy,
                 namespace=namespace,
             )
         )

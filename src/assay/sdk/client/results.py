@@ -29,6 +29,8 @@ HURRIED_SECS = 0.2  # between questions to an engine that holds nothing because 
 
 async def outcome(calls: Calls, id: str, timeout: float | None, kind: Any) -> Any:
     """The value that a run returned in the end."""
+    if timeout is not None and timeout <= 0:
+        return await _asked_for(calls, id, timeout, kind)  # nothing is waited for
     began = asyncio.get_running_loop().time()
     try:
         ending = await calls.exchanging.ended(id, timeout)
@@ -36,16 +38,20 @@ async def outcome(calls: Calls, id: str, timeout: float | None, kind: Any) -> An
         raise RequestTimeout(f"workflow {id!r} has not ended within {timeout:g} s") from None
     except Scattered:
         left = None if timeout is None else timeout - (asyncio.get_running_loop().time() - began)
-        record = await ended(calls, id, left)
-        if record["status"] == "COMPLETED":
-            return calls.codec.decode(record["result"], kind)
-        raise await _failure(calls, record["id"], record["status"], record["error"]) from None
+        return await _asked_for(calls, id, left, kind)
     if ending.status is None:
         text = msgspec.json.encode({"error": f"not found: workflow {id}"})
         raise refusal(NOT_FOUND, text)
     if ending.status == "COMPLETED":
         return calls.codec.decode(ending.result, kind)
     raise await _failure(calls, ending.last_id, ending.status, ending.error)
+
+
+async def _asked_for(calls: Calls, id: str, timeout: float | None, kind: Any) -> Any:
+    record = await ended(calls, id, timeout)
+    if record["status"] == "COMPLETED":
+        return calls.codec.decode(record["result"], kind)
+    raise await _failure(calls, record["id"], record["status"], record["error"])
 
 
 async def ended(calls: Calls, id: str, timeout: float | None) -> RunRecord:

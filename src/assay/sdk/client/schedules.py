@@ -20,8 +20,8 @@ class Schedules:
         timezone: str = "UTC",
         input: object = None,
         task_queue: str = "default",
-        *,
         overlap_policy: OverlapPolicy = "skip",
+        *,
         namespace: str | None = None,
     ) -> ScheduleRecord:
         """Make a schedule; `Conflict` if the namespace has one of that name."""

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 from assay.sdk.definition import (
+    KIND,
     ActivityDefinition,
     WorkflowDefinition,
     name_of,
@@ -22,6 +23,7 @@ class Registry:
     def define(self, name: str | Callable[..., Any], handler: Callable[..., Any]) -> None:
         """A workflow."""
         known = name_of(name)
+        _check_mark("workflow", handler)
         self._refuse_twice("workflow", known, self.workflows.get(known), handler)
         self.workflows[known] = WorkflowDefinition(known, handler)
         self._tell()
@@ -29,6 +31,7 @@ class Registry:
     def activity(self, name: str | Callable[..., Any], handler: Callable[..., Any]) -> None:
         """An activity."""
         known = name_of(name)
+        _check_mark("activity", handler)
         self._refuse_twice("activity", known, self.activities.get(known), handler)
         self.activities[known] = ActivityDefinition(known, handler)
         self._tell()
@@ -49,6 +52,20 @@ class Registry:
                 f"there are two {what}s called {name!r}: {_where(known.handler)} and "
                 f"{_where(handler)}; give one of them another name"
             )
+
+
+def _check_mark(wanted: str, handler: Callable[..., Any]) -> None:
+    """What is marked as the other kind is in the wrong place."""
+    mark = getattr(handler, KIND, wanted)
+    if mark != wanted:
+        raise DefinitionFault(
+            f"{name_of(handler)!r} is marked as {_a(mark)} and cannot be {_a(wanted)}: "
+            f"{_where(handler)}"
+        )
+
+
+def _a(kind: str) -> str:
+    return f"an {kind}" if kind == "activity" else f"a {kind}"
 
 
 def _where(handler: Callable[..., Any]) -> str:

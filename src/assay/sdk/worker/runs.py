@@ -135,6 +135,7 @@ class Runs:
     def _turn_away(self, task: RunTask) -> None:
         """A type this worker does not know."""
         error = f"no workflow handler registered for type: {task.type}"
+        log.warning("%s: %s", task.id, error)
         if self._owner.options.fails_unknown:
             failed = [FailWorkflow(error=error)]
             said = SubmitCommands(id=task.id, lease=task.lease, commands=list(failed))

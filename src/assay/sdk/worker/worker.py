@@ -166,11 +166,6 @@ class Worker:
     # -- the pump's partner ----------------------------------------------------------------------
 
     @property
-    def takes_activities(self) -> bool:
-        """It asks for activities too: not if it has none and workflows."""
-        return bool(self.registry.activities) or not self.registry.workflows
-
-    @property
     def takes_tasks(self) -> bool:
         """From when on it has a name."""
         return bool(self.id)
@@ -182,10 +177,10 @@ class Worker:
         queue = self.options.queue
         runs = 0 if self._is_draining else max(self._runs.free, 0)
         attempts = 0 if self._is_draining else max(self._activities.free, 0)
-        found = [Taking(TaskKind.WORKFLOW, queue, runs, self._runs.seen)]
-        if self.takes_activities:
-            found.append(Taking(TaskKind.ACTIVITY, queue, attempts, self._activities.seen))
-        return found
+        return (
+            Taking(TaskKind.WORKFLOW, queue, runs, self._runs.seen),
+            Taking(TaskKind.ACTIVITY, queue, attempts, self._activities.seen),
+        )
 
     def held(self) -> list[str]:
         """The claims of everything in hand."""
