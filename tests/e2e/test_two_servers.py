@@ -105,6 +105,20 @@ def test_a_poll_held_at_the_other_door_is_answered_soon(pair: Pair) -> None:
     tell(pair, story)
 
 
+def test_plain_polls_get_the_oldest_first_at_either_door(pair: Pair) -> None:
+    async def story(one: Api, two: Api) -> None:
+        first = await one.start()
+        seqs = range(1, 13)
+        await one.advance(first, *(commands.activity(n, task_queue=one.queue) for n in seqs))
+        runs = [await one.start() for _ in seqs]
+        await asyncio.sleep(1.2)  # by then each has looked at what there is
+        doors = [(one, two)[n // 2 % 2] for n in seqs]
+        assert [(await api.take())["seq"] for api in doors] == list(seqs)
+        assert [(await api.claim())["workflow_id"] for api in doors] == runs
+
+    tell(pair, story)
+
+
 def test_one_id_started_at_both_doors_is_one_run(pair: Pair) -> None:
     async def story(one: Api, two: Api) -> None:
         for _ in range(10):

@@ -11,7 +11,7 @@ from assay.model.task import TaskKind
 from assay.store.port import Look, Ready
 from assay.store.postgres.clock import Offset
 from assay.store.postgres.hints import read_hint, write_hint
-from assay.store.postgres.limits import ALIVE_FOR, COURTESY, HINT_BYTES
+from assay.store.postgres.limits import ALIVE_FOR, COURTESY_FOR_TIMERS, HINT_BYTES
 from assay.store.postgres.peers import Peers
 from assay.store.postgres.store import PostgresStore
 from tests.stores.places import Instance, Place, run
@@ -142,7 +142,7 @@ def test_deadlines_are_shared_out_and_nobodys_is_left_out(shared_place: Place) -
             for instance in (one, other):
                 due = await instance.store.deadlines(NOW)
                 assert len(due) == 10
-                assert {deadline.at for deadline in due} == {NOW, NOW + COURTESY}
+                assert {deadline.at for deadline in due} == {NOW, NOW + COURTESY_FOR_TIMERS}
                 shares.append({deadline.no for deadline in due if deadline.at == NOW})
             assert sorted(no for share in shares for no in share) == list(range(2, 12))
             await write(one, runs=[new(a_run(no, claim_until=NOW)) for no in range(2, 12)])

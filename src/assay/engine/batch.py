@@ -84,7 +84,10 @@ class BatchInHand:
         looks = self._hand_over(draft, missing)
         if missing or looks:
             self._keys = tuple(missing)
-            return LoadStep(self._keys, tuple(looks), self._lock)
+            # Who has just met another instance on a queue gets out of its way.
+            wants = () if self.conflicts else looks
+            in_order = frozenset(filter(parts.wants.has_plain, wants))
+            return LoadStep(self._keys, tuple(looks), self._lock, in_order)
         self.decision = draft.seal()
         return Verdict.NOTHING_TO_WRITE if self.decision.is_empty else Verdict.TO_COMMIT
 

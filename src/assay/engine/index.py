@@ -102,13 +102,17 @@ class Index:
         self.windows.of(look).load(found, limit, now)
 
     def load_deadlines(self, found: Iterable[Deadline]) -> None:
-        """Moments the store knows of; of several that one row has, the earliest."""
+        """Moments the store knows of; of several that one row has, the earliest.
+
+        What this instance knows better (it made the row, or it saw the instance go whose share it
+        was) stays: too early costs a look, too late is late.
+        """
         earliest: dict[tuple[DueKind, int], int] = {}
         for deadline in found:
             row = (deadline.kind, deadline.no)
             earliest[row] = min(deadline.at, earliest.get(row, deadline.at))
         for (kind, no), at in earliest.items():
-            self.deadlines.set(kind, no, at)
+            self.deadlines.set(kind, no, min(at, self.deadlines.at.get((kind, no), at)))
 
     def _near(self, at: int | None, now: int) -> int | None:
         """What is far away is left to the sweep, so that what is parked costs no memory."""

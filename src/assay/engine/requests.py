@@ -31,11 +31,15 @@ class Request:
 
 
 class LoadStep(Struct, frozen=True):
-    """Rows are needed before the batch can be decided."""
+    """Rows are needed before the batch can be decided.
+
+    `in_order`: plain polls wait on these queues, and have what is ready strictly by its age.
+    """
 
     keys: tuple[Key, ...]
     looks: tuple[Look, ...]
     lock: bool
+    in_order: frozenset[Look] = frozenset()
 
 
 class CommitStep(Struct, frozen=True):

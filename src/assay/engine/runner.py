@@ -308,9 +308,11 @@ class Runner:
 
     async def _take(self, step: Step) -> Step | None:
         match step:
-            case LoadStep(keys, looks, lock):
+            case LoadStep(keys, looks, lock, in_order):
                 rows = await self.store.load(keys, lock=lock)
-                found = await self.store.ready(looks, WINDOW_TASKS) if looks else []
+                found = []
+                if looks:
+                    found = await self.store.ready(looks, WINDOW_TASKS, in_order)
                 return self.engine.loaded(rows, list(zip(looks, found, strict=True)))
             case CommitStep(batch):
                 return self.engine.committed(await self.store.commit(batch))

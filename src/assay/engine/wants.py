@@ -194,6 +194,10 @@ class Wants:
         if self.keepers.get(want.worker_id) is want:
             del self.keepers[want.worker_id]
 
+    def has_plain(self, look: Look) -> bool:
+        """Whether a plain poll waits there: those get the oldest task first (contract §8.1)."""
+        return any(not want.several for want in self._waiting.get(look, ()))
+
     def has_unheld(self, look: Look) -> bool:
         """Whether somebody there is to be answered at once."""
         return any(not want.held for want in self._waiting.get(look, ()))

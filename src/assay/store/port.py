@@ -6,6 +6,7 @@ simulator reaches into: `load` and `commit`.
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from typing import NamedTuple, Protocol
 
 from msgspec import Struct
@@ -166,10 +167,13 @@ class Store(Protocol):
     async def settle(self, instance: int, no: int) -> bool:
         """After `Unknown`: whether that batch is in; if not, it never will be."""
 
-    async def ready(self, looks: Sequence[Look], limit: int) -> list[list[Ready]]:
+    async def ready(
+        self, looks: Sequence[Look], limit: int, in_order: AbstractSet[Look] = frozenset()
+    ) -> list[list[Ready]]:
         """For each queue its unclaimed tasks, the longest ready first, up to the limit.
 
-        Beside them those that a worker keeps, as far as the others go, and not more of them.
+        Beside them those that a worker keeps, as far as the others go, and not more of them. A
+        store that is shared may show each instance other tasks first, but for those `in_order`.
         """
 
     async def deadlines(self, until: int) -> list[Deadline]:

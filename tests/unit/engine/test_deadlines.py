@@ -5,7 +5,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.engine.deadlines import Deadlines
+from assay.engine.index import Index
 from assay.model.operations import DueKind
+from assay.store.port import Deadline
 
 RUN, TIMER = DueKind.RUN, DueKind.TIMER
 
@@ -82,3 +84,13 @@ def test_any_moves_leave_what_a_dict_would(moves: list[tuple[int, int | None]], 
     assert sorted(due) == sorted((RUN, no) for no, at in wanted.items() if at <= now)
     assert [wanted[no] for _, no in due] == sorted(wanted[no] for _, no in due)
     assert deadlines.next_at() == min((at for at in wanted.values() if at > now), default=None)
+
+
+def test_what_the_store_says_later_moves_nothing_that_is_known() -> None:
+    """On a shared store what is another's share is read with some courtesy (contract §10.1)."""
+    index = Index()
+    index.deadlines.set(TIMER, 1, 100)
+    index.load_deadlines([Deadline(120, TIMER, 1), Deadline(80, TIMER, 2), Deadline(90, TIMER, 2)])
+    assert dict(index.deadlines.rows()) == {(TIMER, 1): 100, (TIMER, 2): 80}
+    index.load_deadlines([Deadline(60, TIMER, 1)])
+    assert index.deadlines.next_at() == 60

@@ -4,6 +4,7 @@ import asyncio
 import itertools
 import logging
 from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
 
 import pytest
 
@@ -52,9 +53,11 @@ class Away(SqliteStore):
         self._check()
         return await super().load(keys, lock=lock)
 
-    async def ready(self, looks: Sequence[Look], limit: int) -> list[list[Ready]]:
+    async def ready(
+        self, looks: Sequence[Look], limit: int, in_order: AbstractSet[Look] = frozenset()
+    ) -> list[list[Ready]]:
         self._check()
-        return await super().ready(looks, limit)
+        return await super().ready(looks, limit, in_order)
 
     async def claims(self) -> list[Deadline]:
         self._check(counts=False)

@@ -42,11 +42,14 @@ FROZEN_MS = 5_000
 # Deadlines read at once; more due than that follow in the next sweep.
 DEADLINES_AT_ONCE = 10_000
 
-# How long an instance counts as living after it was heard of: three renewals may get lost.
-ALIVE_FOR = 3 * MICROS + MICROS // 2
+# How long an instance counts as living after it was heard of, which is once a second. One that is
+# only slow costs the others a look at all claims, one that is gone keeps its claims so much longer.
+ALIVE_FOR = 2 * MICROS + MICROS // 4
 
-# How much later others handle a deadline that is a living instance's share.
+# How much later others handle a deadline that is a living instance's share; timers are to fire
+# within 50 ms whoever is there, everything else within a second.
 COURTESY = MICROS // 2
+COURTESY_FOR_TIMERS = MICROS // 50
 
 # Traces of instances not heard of for so long are removed: by then nobody asks for the outcome of
 # one of their commits.

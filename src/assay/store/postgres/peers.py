@@ -9,8 +9,9 @@ from collections.abc import Sequence
 
 from msgspec.structs import replace
 
+from assay.model.operations import DueKind
 from assay.store.port import Ready
-from assay.store.postgres.limits import COURTESY
+from assay.store.postgres.limits import COURTESY, COURTESY_FOR_TIMERS
 
 
 class Peers:
@@ -39,9 +40,11 @@ class Peers:
         """Whether a row is this instance's share."""
         return _scattered(no) % len(self.living) == self.rank
 
-    def courtesy(self, no: int) -> int:
+    def courtesy(self, kind: DueKind, no: int) -> int:
         """How much later than at its time this instance looks after a row that is due."""
-        return 0 if self.is_own(no) else COURTESY
+        if self.is_own(no):
+            return 0
+        return COURTESY_FOR_TIMERS if kind is DueKind.TIMER else COURTESY
 
     def own_first(self, tasks: list[Ready], now: int) -> list[Ready]:
         """Of the tasks that are ready now, those of others count as the youngest.

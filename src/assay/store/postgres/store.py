@@ -7,6 +7,7 @@ for signals (LISTEN, NOTIFY, the sweep), which must not wait for commits; a few 
 import asyncio
 import logging
 from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from importlib.resources import files
 
 from assay.core.view import Key, Need
@@ -168,7 +169,9 @@ class PostgresStore:
 
     # -- dispatch --------------------------------------------------------------------------------
 
-    async def ready(self, looks: Sequence[Look], limit: int) -> list[list[Ready]]:
+    async def ready(
+        self, looks: Sequence[Look], limit: int, in_order: AbstractSet[Look] = frozenset()
+    ) -> list[list[Ready]]:
         """For each queue its unclaimed tasks; one statement for all of them."""
         kinds = [str(look.kind) for look in looks]
         namespaces = [look.namespace for look in looks]
@@ -178,14 +181,19 @@ class PostgresStore:
         for at, _, *task in rows:
             found[at - 1].append(Ready(*task))
         if rows and len(self._peers.living) > 1:
-            return [self._peers.own_first(tasks, rows[0][1]) for tasks in found]
+            now = rows[0][1]
+            return [
+                tasks if look in in_order else self._peers.own_first(tasks, now)
+                for look, tasks in zip(looks, found, strict=True)
+            ]
         return found
 
     async def deadlines(self, until: int) -> list[Deadline]:
         """What is due up to then; what is another instance's share a little later."""
         later = self._peers.courtesy
         return [
-            Deadline(at + later(no), DueKind(kind), no) for at, kind, no in await self._sweep(until)
+            Deadline(at + later(DueKind(kind), no), DueKind(kind), no)
+            for at, kind, no in await self._sweep(until)
         ]
 
     async def _sweep(self, until: int) -> list[tuple[int, str, int]]:
@@ -219,7 +227,7 @@ class PostgresStore:
         if len(self._peers.living) == 1:
             return found
         later = self._peers.courtesy
-        return [Deadline(each.at + later(each.no), each.kind, each.no) for each in found]
+        return [Deadline(each.at + later(each.kind, each.no), each.kind, each.no) for each in found]
 
     async def waiting_starts(self) -> list[Awaiting]:
         """Starts of schedules that wait for the end of a run."""

@@ -8,6 +8,7 @@ of waiting for the disk, which is less than handing it to another thread costs u
 import asyncio
 import contextlib
 from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from pathlib import Path
 
 import apsw
@@ -218,7 +219,9 @@ class SqliteStore:
 
     # -- dispatch --------------------------------------------------------------------------------
 
-    async def ready(self, looks: Sequence[Look], limit: int) -> list[list[Ready]]:
+    async def ready(
+        self, looks: Sequence[Look], limit: int, in_order: AbstractSet[Look] = frozenset()
+    ) -> list[list[Ready]]:
         """For each queue its unclaimed tasks."""
         return self.ready_now(looks, limit)
 
