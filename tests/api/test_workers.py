@@ -145,3 +145,33 @@ async def test_a_claim_that_is_undone_counts_no_more(api: Api) -> None:
     await until(lambda: active(api, space), lambda seen: seen == {worker: 0})
     await api.claim(run, worker=worker)
     assert await active(api, space) == {worker: 1}
+
+
+@over_http
+async def test_a_report_without_fence_is_a_sign_of_its_claimers_life(api: Api) -> None:
+    """And no sign of life of a worker that is not the claimer (contract §10.3)."""
+    space = await api.open_namespace()
+    ann, bob = await register(api, namespace=space), await register(api, namespace=space)
+    run = await api.start(namespace=space)
+    await api.claim(run, worker=ann)
+    tasks = [commands.activity(seq, task_queue=api.queue) for seq in (1, 2)]
+    await api.submit(run, *tasks, worker=ann)
+    one, two = await api.take(worker=ann), await api.take(worker=ann)
+
+    async def heard(worker: str) -> float:
+        return float(
+            {each["id"]: each for each in await workers(api, space)}[worker]["last_heartbeat"]
+        )
+
+    last, silent = await heard(ann), await heard(bob)
+    for report in (
+        api.beat(one["id"]),
+        api.send("POST", f"/tasks/{one['id']}/complete"),
+        api.send("POST", f"/tasks/{two['id']}/fail", {"error": "no"}),
+    ):
+        await report
+        before, last = last, await heard(ann)
+        assert last > before
+    path = f"/tasks/{two['id']}/heartbeat"
+    await api.send("POST", path, {"worker_id": bob}, 409)
+    assert await heard(bob) == silent

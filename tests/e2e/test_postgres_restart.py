@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import os
+import signal
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -37,6 +41,45 @@ def test_an_outage_loses_and_doubles_nothing(
             assert (first.process.pid, second.process.pid) == pids
             assert first.alive
             assert second.alive
+
+
+@contextlib.contextmanager
+def frozen(cluster: PostgresCluster) -> Iterator[None]:
+    """It neither answers nor goes."""
+    children = Path(f"/proc/{cluster.pid}/task/{cluster.pid}/children").read_text().split()
+    pids = [cluster.pid, *map(int, children)]
+    for pid in pids:
+        os.kill(pid, signal.SIGSTOP)
+    try:
+        yield
+    finally:
+        for pid in reversed(pids):
+            os.kill(pid, signal.SIGCONT)
+
+
+@pytest.mark.parametrize("busy", [False, True], ids=["idle", "busy"])
+def test_a_stop_does_not_wait_for_a_database_that_does_not_answer(
+    postgres_cluster: PostgresCluster, tmp_path: Path, busy: bool
+) -> None:
+    with fresh_database(postgres_cluster.url()) as url:
+        server = Server(url, tmp_path / "log")
+
+        async def story() -> None:
+            async with asyncio.timeout(STORY_SECS), Http(server.host, server.port) as http:
+                api = Api(http)
+                await api.start()
+                with frozen(postgres_cluster):
+                    asked = asyncio.create_task(api.start()) if busy else None
+                    await asyncio.sleep(0.2)
+                    began = time.monotonic()
+                    server.process.send_signal(signal.SIGTERM)
+                    assert await asyncio.to_thread(server.process.wait) == 0
+                    assert time.monotonic() - began < 5.0
+                    if asked is not None:
+                        await asyncio.gather(asked, return_exceptions=True)
+
+        with server.running():
+            asyncio.run(story())
 
 
 def test_an_outage_is_told_in_a_few_lines_while_a_poll_is_held(

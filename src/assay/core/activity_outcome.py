@@ -15,23 +15,23 @@ from assay.model.events import EventType
 from assay.model.ids import claim_token
 from assay.model.note import Kind
 from assay.model.operations import (
-    DONE,
     CompleteActivity,
-    Done,
     Fence,
     Heard,
     HeartbeatActivity,
+    Reported,
 )
 from assay.model.run import Run
 from assay.model.states import ActivityStatus
 
 
-def complete_activity(draft: Draft, operation: CompleteActivity) -> Done:
+def complete_activity(draft: Draft, operation: CompleteActivity) -> Reported:
     """The work is done: its result enters history and the run has news."""
     activity, run = held_activity(draft, operation.no, operation.fence)
+    reported = Reported(activity.claimed_by)
     activity = replace(closed(draft, activity), status=ActivityStatus.COMPLETED, error=None)
     conclude(draft, run, activity, operation.result)
-    return DONE
+    return reported
 
 
 def heartbeat_activity(draft: Draft, operation: HeartbeatActivity) -> Heard:
@@ -48,7 +48,7 @@ def heartbeat_activity(draft: Draft, operation: HeartbeatActivity) -> Heard:
     )
     asked = run.last_cancel_seq  # a repeated request is told, but no reason to give up cleanup
     told = not run.is_open or (asked is not None and asked > activity.wanted_seq)
-    return Heard(cancel_requested=told)
+    return Heard(told, activity.claimed_by)
 
 
 def undo_activity_claim(draft: Draft, run: Run, activity: Activity) -> None:

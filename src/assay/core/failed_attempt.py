@@ -9,7 +9,7 @@ from assay.core.backoff import lot_of, retry_delay
 from assay.core.draft import Draft
 from assay.model.activity import Activity
 from assay.model.attempt import Attempt
-from assay.model.operations import DONE, Done, FailActivity
+from assay.model.operations import FailActivity, Reported
 from assay.model.retry import RetryPolicy
 from assay.model.run import Run
 from assay.model.states import ActivityStatus
@@ -25,11 +25,11 @@ _type = msgspec.json.Decoder(str)
 _types = msgspec.json.Decoder(list[str])
 
 
-def fail_activity(draft: Draft, operation: FailActivity) -> Done:
+def fail_activity(draft: Draft, operation: FailActivity) -> Reported:
     """A worker says so."""
     activity, run = held_activity(draft, operation.no, operation.fence)
     _fail(draft, run, activity, operation)
-    return DONE
+    return Reported(activity.claimed_by)
 
 
 def expire_attempt(draft: Draft, activity: Activity) -> None:

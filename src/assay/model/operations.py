@@ -304,6 +304,13 @@ class Heard(Struct, frozen=True, gc=False):
     """A heartbeat was taken; the worker learns whether to stop."""
 
     cancel_requested: bool
+    by: str | None
+
+
+class Reported(Struct, frozen=True, gc=False):
+    """An attempt is over, and whose it was; that one is alive."""
+
+    by: str | None
 
 
 class Continued(Struct, frozen=True, gc=False):
@@ -335,4 +342,4 @@ class NotDue(Struct, frozen=True, gc=False):
 
 DONE = Done()
 NOT_DUE = NotDue()
-Outcome = Started | Retried | Heard | Continued | Added | Planned | Done | NotDue
+Outcome = Started | Retried | Heard | Reported | Continued | Added | Planned | Done | NotDue

@@ -16,7 +16,7 @@ from assay.server.call import Call, Door
 from assay.server.openapi.document import documents
 from assay.server.problems import FAULT, Turned, answer_to, problem
 from assay.server.routes.service import STARTING
-from assay.server.routes.table import ROUTES, SERVICE
+from assay.server.routes.table import DOCS, ROUTES, SERVICE
 from assay.server.settings import Settings
 
 log = logging.getLogger("assay.server")
@@ -78,10 +78,12 @@ class App:
                 await answer.flow.write(send)
                 return
             await send({"type": BODY, "body": answer.body})
-        except BaseException:
+        except BaseException as error:
             if unwritten is not None:
                 unwritten()
-            raise
+            # At a stop a client has its time to read, and then it has had it.
+            if not (isinstance(error, asyncio.CancelledError) and self.door.stopping):
+                raise
 
 
 async def _part(answer: Answer, receive: Receive, send: Send) -> None:
@@ -99,11 +101,10 @@ def create_app(runner: Runner, settings: Settings) -> App:
 
 
 def _check_needs_no_engine(scope: Scope) -> None:
-    """While the engine starts there is nothing to ask it for, not even whether a route is one."""
-    with contextlib.suppress(Turned):
-        if ROUTES.find(scope["method"], scope["raw_path"])[0] in SERVICE.routes:
-            return
-    raise EngineStopped(STARTING)
+    """While the engine starts there is nothing to ask it for."""
+    route, _ = ROUTES.find(scope["method"], scope["raw_path"])
+    if route not in SERVICE.routes and route not in DOCS.routes:
+        raise EngineStopped(STARTING)
 
 
 def _has_hung_up(scope: Scope) -> bool:

@@ -35,6 +35,7 @@ log = logging.getLogger("assay.server")
 HOST = "0.0.0.0"  # noqa: S104 - the contract's default: a server is there to be reached
 BACKLOG = 2048
 KEEP_ALIVE_SECS = 120
+STOP_SECS = 1.5  # and the engine so long to finish its batch
 FINISH_SECS = 2  # running requests get so long after a stop; the whole stop may take five
 AUTH_MODE = "no-auth (open access)"
 NO_START = "the engine cannot start: %s"
@@ -95,9 +96,18 @@ async def serve(store: Store, listener: socket.socket, settings: Settings) -> in
         starting.cancel()
         await asyncio.gather(starting, return_exceptions=True)
         if runner.ready:
-            await runner.stop()
+            await _stop(runner)
     log.info("assay has stopped")
     return server.exit_code
+
+
+async def _stop(runner: Runner) -> None:
+    """What is on its way to a database that does not answer is left to its next start."""
+    try:
+        async with asyncio.timeout(STOP_SECS):
+            await runner.stop()
+    except TimeoutError:
+        log.warning("the database does not answer: what was on its way to it is in, or it is not")
 
 
 async def _start(runner: Runner, server: "DoorServer", listens: str) -> None:

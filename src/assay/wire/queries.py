@@ -19,7 +19,7 @@ LONGEST_PAGE = 1_000
 
 
 class Scope(Struct, frozen=True):
-    """In which namespace something is looked for."""
+    """In which namespace something is looked for; a blank name counts as absent."""
 
     namespace: str = MAIN
 
@@ -89,7 +89,7 @@ class Watch(Struct, frozen=True):
     workflow_id: str | None = None
 
 
-SCOPE = Query(Scope)
+SCOPE = Query(Scope, blank_is_absent=frozenset({"namespace"}))
 RUNS = Query(RunFilter, blank_is_absent=frozenset({"namespace", "type", "claimed_by"}))
 HOLD = Query(Hold)
 PAGE_OF_EVENTS = Query(Page)

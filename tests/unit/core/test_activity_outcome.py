@@ -134,7 +134,7 @@ def test_silence_ends_an_attempt(
 def test_details_of_any_attempt_are_kept_for_the_next() -> None:
     desk = running()
     no = desk.activity().no
-    assert desk.do(HeartbeatActivity(no, '{"at":1}')) == Heard(cancel_requested=False)
+    assert desk.do(HeartbeatActivity(no, '{"at":1}')) == Heard(cancel_requested=False, by="w1")
     desk.do(HeartbeatActivity(no))
     report(desk, "fail")
     row = desk.activity()
@@ -146,7 +146,7 @@ def test_a_heartbeat_learns_that_nobody_wants_the_work(end: Cancel | Terminate) 
     desk = running()
     desk.do(end)
     beat = desk.do(HeartbeatActivity(desk.activity().no))
-    assert beat == Heard(cancel_requested=True)
+    assert beat == Heard(cancel_requested=True, by="w1")
 
 
 def test_work_scheduled_after_the_cancel_request_is_wanted() -> None:
@@ -156,7 +156,7 @@ def test_work_scheduled_after_the_cancel_request_is_wanted() -> None:
     desk.do(Cancel("wf"))
     desk.step(activity(1))
     desk.work()
-    assert desk.do(HeartbeatActivity(desk.activity().no)) == Heard(cancel_requested=False)
+    assert desk.do(HeartbeatActivity(desk.activity().no)) == Heard(cancel_requested=False, by="w1")
     report(desk, "fail")
     assert desk.activity().status is ActivityStatus.PENDING
 
@@ -167,9 +167,9 @@ def test_a_repeated_cancel_request_is_told_to_cleanup_and_ends_none_of_it() -> N
     desk.step(activity(2))
     desk.work(2)
     no = desk.activity(2).no
-    assert desk.do(HeartbeatActivity(no)) == Heard(cancel_requested=False)
+    assert desk.do(HeartbeatActivity(no)) == Heard(cancel_requested=False, by="w1")
     desk.do(Cancel("wf"))
-    assert desk.do(HeartbeatActivity(no)) == Heard(cancel_requested=True)
+    assert desk.do(HeartbeatActivity(no)) == Heard(cancel_requested=True, by="w1")
     desk.do(FailActivity(no, "broke"))
     assert (desk.activity(2).status, desk.activity(2).attempt) == (ActivityStatus.PENDING, 2)
     claim = desk.work(2)

@@ -229,5 +229,5 @@ def test_the_next_attempt_goes_on_from_the_details_of_any_before_it(how: str) ->
             desk.do(Due(DueKind.ACTIVITY, no))
         again(desk)
         assert desk.activity().details == '{"done":3}'
-    assert desk.do(HeartbeatActivity(no, '{"done":4}')) == Heard(cancel_requested=False)
+    assert desk.do(HeartbeatActivity(no, '{"done":4}')) == Heard(cancel_requested=False, by="w1")
     assert desk.activity().details == '{"done":4}'

@@ -179,4 +179,4 @@ def test_what_an_operator_asks_for_is_wanted_whatever_was_cancelled_before() -> 
     give_up(desk)
     retry(desk)
     desk.work()
-    assert desk.do(HeartbeatActivity(desk.activity().no)) == Heard(cancel_requested=False)
+    assert desk.do(HeartbeatActivity(desk.activity().no)) == Heard(cancel_requested=False, by="w1")

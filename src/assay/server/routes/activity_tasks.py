@@ -6,7 +6,7 @@ from assay.engine.wants import Grant
 from assay.errors import NotFound
 from assay.model.activity import Activity
 from assay.model.ids import claim_token
-from assay.model.operations import Heard
+from assay.model.operations import CompleteActivity, FailActivity, Heard, Reported
 from assay.model.task import TaskKind
 from assay.server.answer import EMPTY, Answer, answer
 from assay.server.call import Call
@@ -32,10 +32,7 @@ async def poll(call: Call, body: Poll) -> Answer:
 
 async def complete(call: Call, body: CompleteTask) -> Answer:
     """Report that an attempt succeeded."""
-    operation = body.operation(call.path[1])
-    await call.seen(body.worker_id)
-    await call.perform(operation)
-    return EMPTY
+    return await _reported(call, body.operation(call.path[1]))
 
 
 async def fail(call: Call, body: FailTask) -> Answer:
@@ -43,10 +40,7 @@ async def fail(call: Call, body: FailTask) -> Answer:
 
     It is tried again if attempts are left.
     """
-    operation = body.operation(call.path[1])
-    await call.seen(body.worker_id)
-    await call.perform(operation)
-    return EMPTY
+    return await _reported(call, body.operation(call.path[1]))
 
 
 async def heartbeat(call: Call, body: HeartbeatTask) -> Answer:
@@ -54,11 +48,18 @@ async def heartbeat(call: Call, body: HeartbeatTask) -> Answer:
 
     The answer says whether it is still wanted.
     """
-    operation = body.operation(call.path[1])
-    await call.seen(body.worker_id)
-    outcome = await call.perform(operation)
+    outcome = await call.perform(body.operation(call.path[1]))
     assert isinstance(outcome, Heard)
+    await call.seen(outcome.by)
     return answer(answers.Heard(outcome.cancel_requested))
+
+
+async def _reported(call: Call, operation: CompleteActivity | FailActivity) -> Answer:
+    """Whose attempt it was is alive, also when the report has no fence."""
+    outcome = await call.perform(operation)
+    assert isinstance(outcome, Reported)
+    await call.seen(outcome.by)
+    return EMPTY
 
 
 async def _task(reading: Reads, grant: Grant) -> bytes:

@@ -34,6 +34,7 @@ class FileLock:
         """Hold the lock, or say who does."""
         if self._file is not None:
             return
+        self._refuse_other_places()
         name = str(self._path)
         if name in self._held_here:
             raise StoreLocked(self._message(os.getpid()))
@@ -60,6 +61,12 @@ class FileLock:
             self._held_here.discard(str(self._path))
             os.close(self._file)
             self._file = None
+
+    def _refuse_other_places(self) -> None:
+        if self._database.is_dir():
+            raise StoreFault(f"{self._database} is a folder: name a file in it")
+        if not self._database.parent.is_dir():
+            raise StoreFault(f"{self._database} cannot be made: there is no such folder")
 
     def _refuse_other_names(self) -> None:
         if self._database.exists() and (names := self._database.stat().st_nlink) > 1:

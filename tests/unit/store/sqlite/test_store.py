@@ -7,7 +7,7 @@ from pathlib import Path
 import apsw
 import pytest
 
-from assay.errors import StoreLocked, StoreUnavailable
+from assay.errors import StoreFault, StoreLocked, StoreUnavailable
 from assay.store.sqlite import store as sqlite_store
 from assay.store.sqlite.schema import migrate
 from assay.store.sqlite.store import SqliteStore
@@ -107,5 +107,5 @@ def test_a_file_that_cannot_be_opened_is_not_kept_from_others(tmp_path: Path) ->
     for _ in range(2):
         with pytest.raises(StoreUnavailable, match=r"letter\.db cannot be opened"):
             asyncio.run(SqliteStore(str(path)).open())
-    with pytest.raises(OSError, match="no"):
+    with pytest.raises(StoreFault, match="no such folder"):
         asyncio.run(SqliteStore(str(tmp_path / "no" / "where.db")).open())
