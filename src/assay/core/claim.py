@@ -84,6 +84,7 @@ def claim_run(draft: Draft, run: Run, worker_id: str, lease: int) -> Claim:
             kept_token=None,
             claim_token=token,
             claimed_by=worker_id,
+            claimed_before=run.claimed_before if goes_on else run.claimed_by,
             claim_until=now + lease,
             claim_seq=run.last_seq,
             claimed_ready_at=run.ready_at,
@@ -104,9 +105,10 @@ def keep_claim(run: Run, now: int, lease: int) -> Run:
 
 
 def undo_run_claim(draft: Draft, run: Run) -> None:
-    """As if the claim had never been: the run gets its mark and its age back."""
+    """As if the claim had never been: the run gets its mark, its age and its claimer back."""
     marks = [at for at in (run.claimed_ready_at, run.ready_at) if at is not None]
-    draft.put(replace(close_claim(run), ready_at=min(marks, default=draft.now)))
+    ready_at, claimed_by = min(marks, default=draft.now), run.claimed_before
+    draft.put(replace(close_claim(run), ready_at=ready_at, claimed_by=claimed_by))
 
 
 def renew_run_claim(draft: Draft, run: Run, lease: int) -> None:

@@ -15,6 +15,7 @@ class Run(Struct, frozen=True, gc=False):
     run whose request was the last to come down to it (see `core/cancel.py`).
     `kept_token` is the claim under which its worker has seen the history up to `claim_seq` and
     keeps the run alive. While that claim is still open, its holder has more to send under it.
+    `claimed_before` is who had claimed it before, for a claim that is undone.
     """
 
     no: int
@@ -64,6 +65,7 @@ class Run(Struct, frozen=True, gc=False):
     claimed_ready_at: int | None = None
     expired_claimers: str | None = None
     kept_token: int | None = None
+    claimed_before: str | None = None
 
     @property
     def is_open(self) -> bool:

@@ -135,6 +135,18 @@ def test_undo_gives_mark_and_age_back(news: bool) -> None:
         desk.submit()
 
 
+def test_undo_gives_the_claimer_before_back() -> None:
+    desk = Desk()
+    run = desk.start()
+    desk.do(UndoWorkflowClaim(run.no, desk.claim(worker="w1").token))
+    assert desk.at().claimed_by is None
+    desk.claim(worker="w2")
+    desk.submit(worker="w2")
+    desk.do(Signal("wf", "go"))
+    desk.do(UndoWorkflowClaim(run.no, desk.claim(worker="w3").token))
+    assert desk.at().claimed_by == "w2"
+
+
 def test_undo_of_a_claim_that_is_over_changes_nothing() -> None:
     desk = Desk()
     run = desk.start()

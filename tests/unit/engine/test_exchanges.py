@@ -292,7 +292,7 @@ async def test_a_report_beside_the_list_is_heard_first(stage: Stage) -> None:
     fence = Fence(token=claim_token(attempt.claim.token))
     done = CompleteActivity(attempt.claim.no, "1", fence)
     told = await stage.say(done, runs=0, work=1, seen=(1, 1), held=frozenset())
-    assert [type(outcome).__name__ for outcome in told.outcomes] == ["Done"]
+    assert [type(outcome).__name__ for outcome in told.outcomes] == ["Reported"]
     assert told.parcel.grants == []
 
 

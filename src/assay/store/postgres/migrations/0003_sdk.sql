@@ -3,6 +3,9 @@
 -- The claim under which a worker saw the history up to `claim_seq`, and keeps the run alive.
 ALTER TABLE run ADD COLUMN kept_token bigint;
 
+-- Who had claimed it before: an undone claim leaves no trace.
+ALTER TABLE run ADD COLUMN claimed_before text;
+
 -- Options of an activity: the longest delay, the share of it that chance may take away, and the types
 -- of failure that end it at once, a JSON list.
 ALTER TABLE activity
