@@ -7,9 +7,10 @@ import asyncio
 import pytest
 
 from assay.errors import StoreUnavailable
+from assay.store.far_lists import NEAR, SIFTING, SKIPPING, looks_far
 from assay.store.listing import Listing
 from assay.store.rows import RUN_COLUMNS
-from assay.store.sqlite.aside import NEAR, SIFTING, SKIPPING, Aside, looks_far
+from assay.store.sqlite.aside import Aside
 from tests.stores.places import Place, run, sqlite_file
 from tests.stores.rows import a_run, new, write
 

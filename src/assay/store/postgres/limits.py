@@ -29,6 +29,9 @@ RETRY_LONGEST_SECS = 1.0
 # Connections for reading beside the committer's and the signals' own.
 READERS = 4
 
+# And besides for lists that may look at very many runs: nobody else is to wait for those.
+FAR_READERS = 2
+
 # How long rows stay locked between a locking load and its commit. Deciding takes microseconds; a
 # batch that came to nothing commits nothing, and its locks must not stand in anybody's way.
 LOCK_SECS = 0.25

@@ -35,6 +35,7 @@ from assay.store.postgres.hints import STREAM, Hints
 from assay.store.postgres.limits import (
     ALIVE_FOR,
     DEADLINES_AT_ONCE,
+    FAR_READERS,
     FORGET_AFTER,
     LONG_STATEMENT_SECS,
     PROBE_SECS,
@@ -76,7 +77,8 @@ class PostgresStore:
         self._committer = Committer(url, self._queries)
         self._signals = Line(url, SIGNALS, self._hints.listen)
         self._readers = Lines(url, READERS, BY_INDEX)
-        ask = asker(self._readers, self._queries)
+        self._far_readers = Lines(url, FAR_READERS, BY_INDEX)
+        ask = asker(self._readers, self._far_readers, self._queries)
         self.reading: Reads = Reading(ask)
         self.catalogue = Catalogue(ask)
         self.stream = PostgresStream(url, self._readers, self._queries, self._tell_of_stream)
@@ -132,6 +134,7 @@ class PostgresStore:
         await self._committer.close()
         await self._signals.close()
         await self._readers.close()
+        await self._far_readers.close()
 
     # -- load and commit -------------------------------------------------------------------------
 

@@ -1,8 +1,7 @@
 """Lists that may have to look far, read beside the loop: a second connection on its own thread.
 
-A walk through a million runs takes a second, and the engine must not stand still for it. The rows
-come as one JSON text, in one step of the database: beside a busy loop each further step would wait
-for the interpreter (docs/decisions/0006).
+The engine must not stand still for them. The rows come as one JSON text, in one step of the
+database: beside a busy loop each further step would wait for the interpreter.
 """
 
 import asyncio
@@ -13,27 +12,14 @@ import apsw
 import msgspec
 
 from assay.errors import StoreUnavailable
+from assay.store.far_lists import SIFTING, SKIPPING
 from assay.store.rows import RUN_COLUMNS, Row
 
-# Queries that answer with the rows of `run_views`; those that sift may look at any number of runs,
-# the others at as many as they skip.
-SIFTING = frozenset({"sift_by_status", "sift_by_type", "sift_by_claimer", "sift_by_attribute"})
-SKIPPING = frozenset({"list_by_status", "list_by_type"})
-OFFSET = 3
-NEAR = 1_000
 AGAIN_SECS = 0.01
 
 _COLUMNS = ", ".join((*RUN_COLUMNS, "parent", "input", "result"))
 _CACHE = "PRAGMA query_only = ON; PRAGMA cache_size = -16384; PRAGMA temp_store = MEMORY"
 _decode = msgspec.json.Decoder(list[list[int | float | str | None]]).decode
-
-
-def looks_far(name: str, parameters: Sequence[object]) -> bool:
-    """Whether a query may take so long that it is better read aside."""
-    if name in SIFTING:
-        return True
-    offset = parameters[OFFSET] if name in SKIPPING else 0
-    return isinstance(offset, int) and offset > NEAR
 
 
 class Aside:

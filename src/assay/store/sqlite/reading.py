@@ -6,9 +6,10 @@ import apsw
 import msgspec
 
 from assay.errors import StoreUnavailable
+from assay.store.far_lists import looks_far
 from assay.store.reading import Ask
 from assay.store.rows import Row
-from assay.store.sqlite.aside import Aside, looks_far
+from assay.store.sqlite.aside import Aside
 
 
 def asker(connection: apsw.Connection, queries: dict[str, str], aside: Aside | None) -> Ask:
