@@ -1,7 +1,8 @@
 """What a client's callers say and wait for at the same time shares requests, as a worker's does.
 
 Behind a balancer requests of one client may reach several instances. Then nobody knows which of
-them hears whom: ends of runs are waited for one by one, by the plain route.
+them hears whom: ends of runs are waited for one by one, by the plain route. An engine that has no
+exchange is spoken to by the plain routes alone.
 """
 
 import asyncio
@@ -9,8 +10,9 @@ import secrets
 
 import msgspec
 
+from assay.sdk.exchange.plainly import ask_plainly
 from assay.sdk.exchange.pump import Pump
-from assay.sdk.faults import ClientFault, refusal
+from assay.sdk.faults import ClientFault, RequestRefused, refusal
 from assay.sdk.retrying import PATIENCE_SECS
 from assay.sdk.transport import Transport
 from assay.wire.exchange.answer import Ending, ExchangeAnswer
@@ -18,6 +20,7 @@ from assay.wire.exchange.operations import Operations, Outcome
 from assay.wire.exchange.request import Taking
 
 REFUSED = 400
+UNKNOWN_ROUTE = frozenset({404, 405})
 
 
 class Scattered(Exception):
@@ -32,20 +35,33 @@ class Exchanging:
         self._pump: Pump | None = None
         self._instance: int | None = None
         self._is_scattered = False
+        self._has_no_exchange = False
         self._fault: ClientFault | None = None
         self._waiting: dict[str, list[asyncio.Future[Ending]]] = {}
 
     async def perform(self, operation: Operations) -> Outcome:
         """Have it done; a refusal is raised as its own route's answer would be."""
-        outcome = await self._begun().say(operation)
+        outcome = await self._outcome(operation)
         if outcome.status >= REFUSED:
             error = outcome.error if isinstance(outcome.error, str) else ""
             raise refusal(outcome.status, _error_body(error))
         return outcome
 
+    async def _outcome(self, operation: Operations) -> Outcome:
+        if not self._has_no_exchange:
+            try:
+                return await self._begun().say(operation)
+            except RequestRefused as fault:
+                if not _is_unknown_route(fault):
+                    raise
+                self._has_no_exchange = True
+        reply = await ask_plainly(self._transport, operation)
+        assert reply is not None, "whatever a client says has a route of its own"
+        return reply
+
     async def ended(self, id: str, timeout: float | None) -> Ending:
         """How a run ended; raises TimeoutError when it has not by then."""
-        if self._is_scattered:
+        if self._is_scattered or self._has_no_exchange:
             raise Scattered
         pump = self._begun()
         future: asyncio.Future[Ending] = asyncio.get_running_loop().create_future()
@@ -89,8 +105,12 @@ class Exchanging:
             self._release(Scattered())
 
     def despair(self, fault: Exception) -> None:
-        """The engine has not answered for too long."""
-        self._release(fault)
+        """The engine has not answered for too long, or speaks nothing but the plain routes."""
+        if isinstance(fault, RequestRefused) and _is_unknown_route(fault):
+            self._has_no_exchange = True
+            self._release(Scattered())
+        else:
+            self._release(fault)
 
     def _begun(self) -> Pump:
         if self._fault is not None:
@@ -117,6 +137,11 @@ class Exchanging:
             for future in futures:
                 if not future.done():
                     future.set_exception(why)
+
+
+def _is_unknown_route(fault: RequestRefused) -> bool:
+    """As an engine answers that has no exchange; what an exchange refuses it refuses otherwise."""
+    return fault.status in UNKNOWN_ROUTE
 
 
 def _error_body(error: str) -> bytes:

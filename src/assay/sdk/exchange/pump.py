@@ -13,13 +13,13 @@ from collections.abc import Callable, Sequence
 from typing import Protocol
 
 import msgspec
-from msgspec import Raw
 
 from assay.sdk.exchange.backoff import HURRIED_SECS, Backoff
-from assay.sdk.exchange.messages import Message, message, plain
+from assay.sdk.exchange.messages import Message, message
+from assay.sdk.exchange.plainly import ask_plainly
 from assay.sdk.faults import BadRequest, ClientFault, EngineUnreachable, RequestRefused, refusal
 from assay.sdk.faults import said as said_in
-from assay.sdk.transport import Reply, Transport
+from assay.sdk.transport import Transport
 from assay.wire.exchange.answer import ExchangeAnswer, History, read_answer
 from assay.wire.exchange.operations import VERSION, Operations, Outcome
 from assay.wire.exchange.request import Position, Taking
@@ -440,14 +440,8 @@ class Pump:
             answer = await self._ask(body, 0.0)
             self._hear(answer)
             return answer.outcomes[0]
-        request = plain(said.operation)
-        if request is None:
-            return Outcome(TOO_LARGE, "too large for one request")
-        path, body = request
-        reply = await self._transport.request("POST", path, body, secs=ANSWER_SECS)
-        if reply.status >= FAILED:
-            raise refusal(reply.status, reply.body)
-        return _outcome_of(reply)
+        outcome = await ask_plainly(self._transport, said.operation)
+        return outcome or Outcome(TOO_LARGE, "too large for one request")
 
 
 def _is_undone(fault: Exception) -> bool:
@@ -461,24 +455,3 @@ def _unheard(done: "asyncio.Future[Outcome]") -> None:
     """Nobody waits for it: an error it ended with is no surprise."""
     if not done.cancelled():
         done.exception()
-
-
-def _outcome_of(reply: Reply) -> Outcome:
-    """What the plain route answered."""
-    fields: dict[str, Raw] = {}
-    if reply.body[:1] == b"{":
-        fields = msgspec.json.decode(reply.body, type=dict[str, Raw])
-    outcome = Outcome(reply.status)
-    for theirs, ours in _FIELDS.items():
-        if theirs in fields:
-            setattr(outcome, ours, msgspec.json.decode(fields[theirs]))
-    return outcome
-
-
-_FIELDS = {
-    "error": "error",
-    "workflow_id": "workflow_id",
-    "run_id": "run_id",
-    "status": "state",
-    "cancel_requested": "cancel_requested",
-}
