@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import signal
 import time
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterator
@@ -19,6 +20,7 @@ from tests.support.server import Server
 
 SECS = 30.0
 SOON_SECS = 1.5  # the contract says 100 ms; a busy test machine is not light load
+LATE_SECS = 0.5
 Pair: TypeAlias = tuple[Server, Server]
 
 
@@ -200,3 +202,42 @@ def test_work_goes_on_when_one_of_them_is_killed(postgres_url: str, tmp_path: Pa
 
     with first.running(), second.running():
         tell((first, second), story)
+
+
+@pytest.mark.parametrize("end", [signal.SIGKILL, signal.SIGSTOP], ids=["killed", "frozen"])
+def test_what_a_server_held_when_it_went_is_over_in_time_at_the_other(
+    postgres_url: str, tmp_path: Path, end: signal.Signals
+) -> None:
+    """Claims and timers that are over before anybody can know that it is gone (contract §10.1)."""
+    lease = {"ASSAY_WF_DISPATCH_TIMEOUT_SECS": "2"}
+    first, second = (
+        Server(postgres_url, tmp_path / f"{name}.log", environment=lease) for name in ("one", "two")
+    )
+
+    async def story(one: Api, two: Api) -> None:
+        await asyncio.sleep(1.5)  # each knows of the other
+        asleep, working, held = [await one.start() for _ in range(3)]
+        await one.advance(asleep, commands.timer(1, 1.0))
+        options: Json = {"heartbeat_timeout_secs": 1.5, "max_attempts": 1}
+        await one.advance(working, commands.activity(1, task_queue=one.queue, **options))
+        activity, _ = await one.take(), await one.claim(held)
+        began = time.monotonic()
+        await asyncio.sleep(0.1)  # what is said is heard
+        first.process.send_signal(end)
+
+        async def ended() -> list[str]:
+            return [*await two.kinds(asleep), *await two.kinds(working)]
+
+        await until(ended, lambda kinds: {"TimerFired", "ActivityFailed"} <= {*kinds})
+        assert time.monotonic() - began < 1.5 + 1 + LATE_SECS
+        assert (await two.activity(activity["id"]))["error"] == "heartbeat timeout"
+        runs = {(await two.claim(wait=4))["workflow_id"] for _ in range(3)}
+        assert runs == {asleep, working, held}
+        assert time.monotonic() - began < 2 + 1 + LATE_SECS
+
+    with first.running(), second.running():
+        try:
+            tell((first, second), story)
+        finally:
+            if end is signal.SIGSTOP:
+                first.process.send_signal(signal.SIGCONT)

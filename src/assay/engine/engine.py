@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 from assay.core.decide import Rules
 from assay.engine.batch import BatchInHand, Verdict
+from assay.engine.index import claims_over_soon
 from assay.engine.limits import (
     CONFLICTS_BEFORE_GIVING_UP,
     CONFLICTS_BEFORE_LOCK,
@@ -59,6 +60,7 @@ class Engine:
         self.out_of_breath = False
         self.committed_looks: dict[Look, None] = {}
         self.committed_ends: list[int] = []
+        self.committed_claims: list[Deadline] = []
         # Whom to tell at once when a run ends: with its result, if it ends by a commit of this
         # instance, else that there is something to be read.
         self.watched: dict[int, list[Callable[[Run | None, str | None], None]]] = {}
@@ -282,6 +284,8 @@ class Engine:
             hand.rearm()
             ended = _ended(hand.decision)
             self.committed_ends += ended
+            if not self.parts.exclusive:
+                self.committed_claims += claims_over_soon(hand.decision)
             self.committed_looks.update(dict.fromkeys(self.index.absorb(hand.decision)))
             self.have_ended(ended)
         except Exception:

@@ -13,7 +13,7 @@ from assay.core.fire_schedule import schedule_due_at
 from assay.engine.cases import Cases
 from assay.engine.deadlines import Deadlines
 from assay.engine.kept import Kept
-from assay.engine.limits import HORIZON
+from assay.engine.limits import HORIZON, TOLD_CLAIM
 from assay.engine.starts import Starts
 from assay.engine.windows import Windows
 from assay.model.activity import Activity
@@ -141,6 +141,22 @@ class Index:
             ready[look] = None
             if window is not None:
                 window.add(row.no, ready_at)
+
+
+def claims_over_soon(decision: Decision) -> list[Deadline]:
+    """Claims of this batch that end before others would notice that nobody looks after them."""
+    limit = decision.at + TOLD_CLAIM
+    found: list[Deadline] = []
+    for change in decision.runs:
+        run = change.after
+        if run is not None and run.claim_until is not None and run.claim_until < limit:
+            found.append(Deadline(run.claim_until, DueKind.RUN, run.no))
+    for changed in decision.activities:
+        activity = changed.after
+        at = None if activity is None else activity_due_at(activity)
+        if activity is not None and at is not None and at < limit:
+            found.append(Deadline(at, DueKind.ACTIVITY, activity.no))
+    return found
 
 
 def activity_ready_at(activity: Activity) -> int | None:

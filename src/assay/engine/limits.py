@@ -20,6 +20,10 @@ HORIZON = 3 * MICROS
 # How often the store is asked for what no hint told: the safety net of every dispatch.
 SWEEP_EVERY = 1 * MICROS
 
+# Claims that end sooner are told to other instances when they are made: of those that end later
+# others learn in time, once they notice that their instance is gone.
+TOLD_CLAIM = 6 * MICROS
+
 # Deadlines decided in one batch; more due at once follow in the next one.
 DEADLINES_PER_BATCH = 512
 

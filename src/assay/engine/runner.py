@@ -39,7 +39,7 @@ from assay.model.operations import Operation, Outcome, RegisterWorker, RenewLeas
 from assay.model.task import Claim, TaskKind
 from assay.model.time import MICROS
 from assay.model.worker import Introduction, Worker
-from assay.store.port import Look, Store
+from assay.store.port import Deadline, Look, Store
 from assay.store.views import RunView
 
 __all__ = ["Rules", "Runner"]
@@ -109,6 +109,7 @@ class Runner:
         self.engine.index.horizon = self._pace.horizon
         self.store.on_hint(self._hinted)
         self.store.on_ended(self._ended_elsewhere)
+        self.store.on_soon(self._over_soon)
         if self._background:
             await self._recover()
         self.engine.keeps_time = self._background
@@ -341,10 +342,11 @@ class Runner:
         else:
             self._breath = BREATH
             self._unreadable.is_over()
-        if engine.committed_looks or engine.committed_ends:
+        if engine.committed_looks or engine.committed_ends or engine.committed_claims:
             looks, engine.committed_looks = list(engine.committed_looks), {}
             ended, engine.committed_ends = engine.committed_ends, []
-            self.store.hint(looks, ended)
+            claims, engine.committed_claims = engine.committed_claims, []
+            self.store.hint(looks, ended, claims)
             self.endings.tell(ended)
         if engine.amnesia:
             await self._recover()
@@ -401,6 +403,10 @@ class Runner:
         self.endings.tell(nos)
         if self.engine.ended_elsewhere(nos):
             self._wake.set()
+
+    def _over_soon(self, claims: list[Deadline]) -> None:
+        self.engine.recover(claims)
+        self._wake.set()
 
     def _hinted(self, looks: list[Look] | None) -> None:
         self.engine.hint(looks)

@@ -206,8 +206,17 @@ class Store(Protocol):
     def on_ended(self, listener: Callable[[list[int]], None]) -> None:
         """Call this when runs have ended on other instances."""
 
-    def hint(self, looks: Sequence[Look], ended: Sequence[int] = ()) -> None:
-        """Tell other instances, some time soon: queues that got ready tasks, runs that ended."""
+    def on_soon(self, listener: Callable[[list[Deadline]], None]) -> None:
+        """Call this with the ends of claims made on other instances, if they are near."""
+
+    def hint(
+        self, looks: Sequence[Look], ended: Sequence[int] = (), soon: Sequence[Deadline] = ()
+    ) -> None:
+        """Tell other instances, some time soon.
+
+        Queues that got ready tasks, runs that ended, claims that are over before anybody would
+        notice that this instance is gone.
+        """
 
     async def take_chore(self, name: str, now: int, again_at: int) -> Chore:
         """Move a chore on if it is due: of all instances that ask, one does it."""

@@ -213,8 +213,9 @@ class Machine:
         engine = self.engine
         looks, engine.committed_looks = list(engine.committed_looks), {}
         ended, engine.committed_ends = engine.committed_ends, []
-        if looks or ended:
-            self.world.hint(self, looks, ended)
+        claims, engine.committed_claims = engine.committed_claims, []
+        if looks or ended or claims:
+            self.world.hint(self, looks, ended, claims)
         if engine.amnesia:
             self._recover()
         self.memory.check()

@@ -8,7 +8,7 @@ from msgspec.json import encode
 
 from assay.core.decide import Rules
 from assay.model.states import RunStatus
-from assay.store.port import Batch, CommitOutcome, Committed, Look, Refused, Stale
+from assay.store.port import Batch, CommitOutcome, Committed, Deadline, Look, Refused, Stale
 from assay.store.sqlite.store import SqliteStore
 from tests.faults.simulation.chains import Chains
 from tests.faults.simulation.clients import Clients
@@ -184,13 +184,15 @@ class World:
             check.check(step)
         return outcome, tokens
 
-    def hint(self, source: Machine, looks: list[Look], ended: list[int]) -> None:
+    def hint(
+        self, source: Machine, looks: list[Look], ended: list[int], claims: list[Deadline]
+    ) -> None:
         """Tell the other machines, some time soon, or never."""
         for machine in self.machines:
             if machine is source or self.faults.strike(self.faults.profile.hint_lost):
                 continue
             label = f"{machine.name} hears of work"
-            self.schedule.soon(label, partial(deliver, machine, looks, ended), SECOND // 5)
+            self.schedule.soon(label, partial(deliver, machine, looks, ended, claims), SECOND // 5)
 
     # -- the end ---------------------------------------------------------------------------------
 
@@ -205,11 +207,12 @@ class World:
         check_endings(self)
 
 
-def deliver(machine: Machine, looks: list[Look], ended: list[int]) -> None:
+def deliver(machine: Machine, looks: list[Look], ended: list[int], claims: list[Deadline]) -> None:
     """A hint arrives."""
     if machine.up:
         machine.engine.hint(looks)
         machine.engine.ended_elsewhere(ended)
+        machine.engine.recover(claims)
         machine.kick()
 
 

@@ -1,8 +1,9 @@
 """Instances tell each other where tasks became ready, by NOTIFY after COMMIT.
 
 Channel `assay`; the payload is a JSON array of [kind, namespace or null, queue], of numbers of runs
-that have ended, and of `stream` when the event stream goes on, or `look` when that would be too
-long. Hints may be lost: then a sweep finds the tasks, the ends and the events a second later.
+that have ended, of objects that say when a claim is over, and of `stream` when the event stream
+goes on, or `look` when that would be too long. Hints may be lost: then a sweep finds the tasks, the
+ends and the events a second later, and claims once their instance counts as gone.
 """
 
 import asyncio
@@ -12,7 +13,7 @@ from typing import Any
 import msgspec
 
 from assay.errors import StoreFault
-from assay.store.port import Look
+from assay.store.port import Deadline, Look
 from assay.store.postgres.limits import HINT_BYTES, HINT_EVERY_SECS, LAST_WORDS_SECS
 from assay.store.postgres.line import Line, Session
 
@@ -21,10 +22,11 @@ ANYWHERE = "look"
 STREAM = "stream"
 NOTIFY = "SELECT pg_notify($1, $2)"
 
-News = Look | int | str
+News = Look | int | str | Deadline
 _news = msgspec.json.Decoder(list[News])
 Listener = Callable[[list[Look] | None], None]
 EndListener = Callable[[list[int]], None]
+SoonListener = Callable[[list[Deadline]], None]
 
 
 class Hints:
@@ -33,6 +35,7 @@ class Hints:
     def __init__(self) -> None:
         self.listener: Listener | None = None
         self.end_listener: EndListener | None = None
+        self.soon_listener: SoonListener | None = None
         self.stream_listener: Callable[[], None] = lambda: None
         self._waiting: dict[News, None] = {}
         self._sender: asyncio.Task[None] | None = None
@@ -65,6 +68,9 @@ class Hints:
             self.stream_listener()
         looks = [item for item in news if isinstance(item, Look)]
         ended = [item for item in news if isinstance(item, int)]
+        soon = [item for item in news if isinstance(item, Deadline)]
+        if soon and self.soon_listener is not None:
+            self.soon_listener(soon)
         if looks:
             self.tell_listener(looks)
         if ended and self.end_listener is not None:
@@ -90,7 +96,7 @@ class Hints:
 
     async def close(self) -> None:
         """Tell what there is to tell, if that is quickly done, and be silent."""
-        self.listener = self.end_listener = None
+        self.listener = self.end_listener = self.soon_listener = None
         if self._sender is not None:
             await asyncio.wait([self._sender], timeout=LAST_WORDS_SECS)
             self._sender.cancel()

@@ -193,11 +193,13 @@ class PostgresStore:
 
     async def deadlines(self, until: int) -> list[Deadline]:
         """What is due up to then; what is another instance's share a little later."""
-        later = self._peers.courtesy
         return [
-            Deadline(at + later(DueKind(kind), no), DueKind(kind), no)
+            self._with_courtesy(Deadline(at, DueKind(kind), no))
             for at, kind, no in await self._sweep(until)
         ]
+
+    def _with_courtesy(self, due: Deadline) -> Deadline:
+        return Deadline(due.at + self._peers.courtesy(due.kind, due.no), due.kind, due.no)
 
     async def _sweep(self, until: int) -> list[tuple[int, str, int]]:
         """Renew this instance's row, measure the clock, see who lives, read what is due."""
@@ -227,10 +229,7 @@ class PostgresStore:
             for name in ("run_claims", "activity_claims", "cascades"):
                 rows = await session.fetch(self._queries[name], timeout=LONG_STATEMENT_SECS)
                 found += [Deadline(at, DueKind(kind), no) for at, kind, no in rows]
-        if len(self._peers.living) == 1:
-            return found
-        later = self._peers.courtesy
-        return [Deadline(each.at + later(each.kind, each.no), each.kind, each.no) for each in found]
+        return [self._with_courtesy(each) for each in found]
 
     async def waiting_starts(self) -> list[Awaiting]:
         """Starts of schedules that wait for the end of a run."""
@@ -284,11 +283,21 @@ class PostgresStore:
         """Call this when runs have ended on other instances."""
         self._hints.end_listener = listener
 
-    def hint(self, looks: Sequence[Look], ended: Sequence[int] = ()) -> None:
+    def on_soon(self, listener: Callable[[list[Deadline]], None]) -> None:
+        """Call this with the ends of claims made on other instances, if they are near."""
+
+        def hear(found: list[Deadline]) -> None:
+            listener([self._with_courtesy(each) for each in found])
+
+        self._hints.soon_listener = hear
+
+    def hint(
+        self, looks: Sequence[Look], ended: Sequence[int] = (), soon: Sequence[Deadline] = ()
+    ) -> None:
         """Tell other instances, after the commit and within milliseconds."""
         # Who is new and not known here yet finds ends by its own sweep.
         alone = len(self._peers.living) == 1
-        self._hints.add(self._signals, looks if alone else [*looks, *ended])
+        self._hints.add(self._signals, looks if alone else [*looks, *ended, *soon])
 
     def _tell_of_stream(self) -> None:
         if len(self._peers.living) > 1:

@@ -319,7 +319,12 @@ class SqliteStore:
     def on_ended(self, listener: Callable[[list[int]], None]) -> None:
         """Nobody else ends runs here."""
 
-    def hint(self, looks: Sequence[Look], ended: Sequence[int] = ()) -> None:
+    def on_soon(self, listener: Callable[[list[Deadline]], None]) -> None:
+        """Nobody else claims here."""
+
+    def hint(
+        self, looks: Sequence[Look], ended: Sequence[int] = (), soon: Sequence[Deadline] = ()
+    ) -> None:
         """Nobody else reads here."""
 
     def _deadlines(self, name: str, *parameters: object) -> list[Deadline]:
