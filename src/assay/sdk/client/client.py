@@ -14,8 +14,10 @@ from assay.sdk.client.workflows import Workflows
 from assay.sdk.convert import DEFAULT, Codec
 from assay.sdk.faults import refusal
 from assay.sdk.http import HttpTransport
+from assay.sdk.retrying import Retrying
 from assay.sdk.transport import Transport
 
+GREETING_PATIENCE_SECS = 2.0
 GREETING_SECS = 10.0
 
 
@@ -84,6 +86,8 @@ async def connect(
 
 
 async def _greet(transport: Transport) -> None:
-    reply = await transport.request("GET", "/health", secs=GREETING_SECS)
+    """An engine that was started a moment ago is waited for."""
+    patient = Retrying(transport, patience_secs=GREETING_PATIENCE_SECS)
+    reply = await patient.request("GET", "/health", secs=GREETING_SECS)
     if reply.status != OK:
         raise refusal(reply.status, reply.body)
