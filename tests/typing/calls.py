@@ -60,6 +60,13 @@ async def steps(ctx: assay.WorkflowContext, order: Order) -> None:
     assert_type(await ctx.side_effect("order", lambda: order), Order)
 
 
+async def shared_options(ctx: assay.WorkflowContext, order: Order) -> None:
+    patient: assay.ActivityOptions = {"max_attempts": 9, "non_retryable": [ValueError]}
+    assert_type(await ctx.execute_activity(charge, order, **patient), Receipt)
+    once: assay.StepOptions = {"max_attempts": 1, "name": "once"}
+    assert_type(await ctx.step(read, "path", **once), bytes)
+
+
 async def waits(ctx: assay.WorkflowContext, secs: float | None) -> None:
     assert_type(await ctx.sleep(1), None)
     assert_type(await ctx.wait_for_signal("go"), Any)
