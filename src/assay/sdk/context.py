@@ -14,7 +14,7 @@ from msgspec import Raw
 from assay.sdk import arguments
 from assay.sdk.activity_context import ActivityContext
 from assay.sdk.convert import DEFAULT, Codec
-from assay.sdk.definition import WorkflowDefinition, name_of
+from assay.sdk.definition import WorkflowDefinition, name_of, name_of_step
 from assay.sdk.faults import WorkflowMisuse
 from assay.sdk.options import (
     ACTIVITY_NAMES,
@@ -178,7 +178,7 @@ class WorkflowContext:
         replay = self._begin()
         check_names("step", dict(opts), STEP_NAMES)
         arguments.function("what a step runs", function)
-        name = opts.get("name") or name_of(function)
+        name = opts.get("name") or name_of_step(function)
         policy = policy_of(opts)
         number = replay.next_number(Kind.STEP)
         future: RunFuture[Any] = RunFuture(loop=replay.loop)

@@ -81,6 +81,13 @@ def name_of(target: object) -> str:
     return name
 
 
+def name_of_step(function: Callable[..., Any]) -> str:
+    """What a step is called that was given no name: its function, or the class of an object."""
+    while isinstance(function, partial):
+        function = function.func
+    return name_of(function) if hasattr(function, "__name__") else type(function).__name__
+
+
 @overload
 def workflow(target: Function) -> Function: ...
 @overload
