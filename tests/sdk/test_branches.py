@@ -109,6 +109,37 @@ async def test_a_task_group_gives_the_results_of_its_branches(world: World) -> N
 
 
 @on_every_shape
+async def test_a_task_can_be_made_of_a_call(world: World) -> None:
+    @assay.workflow
+    async def child(_ctx: assay.WorkflowContext, number: int) -> int:
+        return -number
+
+    @assay.workflow
+    async def group(ctx: assay.WorkflowContext) -> list[Any]:
+        alone = asyncio.create_task(ctx.sleep(0.001), name="alone")
+        async with asyncio.TaskGroup() as group:
+            tasks = [group.create_task(ctx.execute_activity(double, each)) for each in range(3)]
+            step = group.create_task(ctx.step(lambda: "stepped"))
+            signal = group.create_task(ctx.wait_for_signal("never", 0.001))
+            born = group.create_task(ctx.start_child_workflow(child, f"{ctx.workflow_id}-c", 1))
+        await alone
+        broken = asyncio.create_task(ctx.execute_activity(fail, "broken"))
+        with pytest.raises(assay.ActivityFailed) as caught:
+            await broken
+        never = asyncio.create_task(ctx.wait_for_signal("never"))
+        never.cancel()
+        await asyncio.wait([never])
+        done = [task.result() for task in (*tasks, step, signal, born)]
+        return [*done, alone.get_name(), never.cancelled(), str(caught.value)]
+
+    await world.deploy(group, child, double, fail)
+    assert await world.run(group) == [
+        *(0, 2, 4, "stepped", None, -1, "alone", True),
+        "activity 'fail' failed: broken",
+    ]
+
+
+@on_every_shape
 async def test_wait_tells_the_first_from_the_rest(world: World) -> None:
     @assay.workflow
     async def race(ctx: assay.WorkflowContext) -> list[Any]:

@@ -12,7 +12,7 @@ from collections import deque
 from collections.abc import Callable, Coroutine, Generator
 from contextvars import Context
 from itertools import count
-from typing import Any, Protocol, TypeVar, TypeVarTuple
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar, TypeVarTuple
 
 Result = TypeVar("Result")
 Arguments = TypeVarTuple("Arguments")
@@ -39,7 +39,24 @@ class Endless(Exception):
     """Code that goes on and on without waiting for anything; says where."""
 
 
-class RunFuture(asyncio.Future[Result]):
+if TYPE_CHECKING:
+
+    class Call(asyncio.Future[Result], Coroutine[Any, Any, Result]):
+        """What a call of ctx gives: a future, of which tasks can be made as of a coroutine.
+
+        Only checkers know the second half, since groups are declared to take coroutines alone.
+        At run time `RunLoop.create_task` sees to it; `asyncio.wait` would not have coroutines.
+        """
+
+        def send(self, value: Any, /) -> Any: ...
+        def throw(self, type: Any, value: Any = None, traceback: Any = None, /) -> Any: ...
+        def close(self) -> None: ...
+
+else:
+    Call = asyncio.Future
+
+
+class RunFuture(Call[Result]):
     """A future of one run's loop."""
 
     __slots__ = ("number",)
@@ -211,13 +228,15 @@ class RunLoop(asyncio.AbstractEventLoop):
 
     def create_task(
         self,
-        coro: Coroutine[Any, Any, Result] | Generator[Any, None, Result],
+        coro: Coroutine[Any, Any, Result] | Generator[Any, None, Result] | asyncio.Future[Result],
         *,
         name: str | None = None,
         context: Context | None = None,
         **_: object,
     ) -> RunTask[Result]:
-        """A branch of this run."""
+        """A branch of this run; one that is made of a future waits for it."""
+        if isinstance(coro, asyncio.Future):
+            coro = _outcome(coro)
         if self.is_over:
             coro.close()  # it will never begin
         task = RunTask(coro, loop=self, name=name, context=context)  # type: ignore[arg-type] # old-style generators are no longer made
@@ -237,6 +256,10 @@ class RunLoop(asyncio.AbstractEventLoop):
 
     async def shutdown_default_executor(self, timeout: float | None = None) -> None:
         """There is none."""
+
+
+async def _outcome(future: asyncio.Future[Result]) -> Result:
+    return await future
 
 
 def _code_of(handle: asyncio.Handle) -> str:
