@@ -99,6 +99,14 @@ async def leave_in_a_branch(ctx: assay.WorkflowContext) -> None:
     await task
 
 
+async def shuffle(ctx: assay.WorkflowContext) -> None:
+    async def one(number: int) -> int:
+        return await ctx.execute_activity(double, number)
+
+    for each in asyncio.as_completed([one(number) for number in range(9)]):
+        await each
+
+
 async def spin(_ctx: assay.WorkflowContext) -> None:
     while True:
         await asyncio.sleep(0)
@@ -195,6 +203,7 @@ BLOCKING = {
     callback: ("misspelt", "max_attempts"),
     leave: ("exit",),
     leave_in_a_branch: ("exit",),
+    shuffle: ("as_completed", "asyncio.create_task"),
     spin: ("wait",),
     misspelt: ("activity 'double'", "'max_atempts'", "max_attempts"),
     misspelt_in_parallel: ("activity 'double'", "'max_atempts'", "max_attempts"),

@@ -3,11 +3,13 @@
 Callbacks run in the order in which they were asked for, and time stands still between two events
 of history. A timer is a durable timer of the run. Tasks and futures hash by the number of their
 creation, so that asyncio's own sets (task groups, `wait`, `as_completed`) go through them in the
-same order in every replay (tests/unit/sdk/replay/test_loop.py).
+same order in every replay (tests/sdk/test_branches.py). Coroutines hash by their address, so that
+the one set of them which asyncio makes is told to whoever wants it (tests/sdk/test_misuse.py).
 """
 
 import asyncio
-from asyncio import events
+import sys
+from asyncio import events, tasks
 from collections import deque
 from collections.abc import Callable, Coroutine, Generator
 from contextvars import Context
@@ -37,6 +39,10 @@ class Timers(Protocol):
 
 class Endless(Exception):
     """Code that goes on and on without waiting for anything; says where."""
+
+
+class Shuffled(Exception):
+    """Coroutines in a set, out of which they come in another order each time; says where."""
 
 
 if TYPE_CHECKING:
@@ -237,6 +243,7 @@ class RunLoop(asyncio.AbstractEventLoop):
         """A branch of this run; one that is made of a future waits for it."""
         if isinstance(coro, asyncio.Future):
             coro = _outcome(coro)
+        self.fault = self.fault or _shuffled()
         if self.is_over:
             coro.close()  # it will never begin
         task = RunTask(coro, loop=self, name=name, context=context)  # type: ignore[arg-type] # old-style generators are no longer made
@@ -256,6 +263,17 @@ class RunLoop(asyncio.AbstractEventLoop):
 
     async def shutdown_default_executor(self, timeout: float | None = None) -> None:
         """There is none."""
+
+
+def _shuffled() -> Shuffled | None:
+    """Whether a branch is asked for by `as_completed`, which puts what it is given into a set."""
+    frame = sys._getframe(2)
+    while frame.f_globals is tasks.__dict__ and frame.f_back is not None:
+        place = frame.f_back
+        if frame.f_code is tasks.as_completed.__code__:
+            return Shuffled(f" ({place.f_code.co_filename}:{place.f_lineno})")
+        frame = place
+    return None
 
 
 async def _outcome(future: asyncio.Future[Result]) -> Result:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Protocol
 
 from assay.sdk.faults import DefinitionFault, WorkflowMisuse
-from assay.sdk.replay.loop import Endless, RunLoop, RunTask
+from assay.sdk.replay.loop import Endless, RunLoop, RunTask, Shuffled
 
 FOREIGN = "attached to a different loop"
 ELSEWHERE = "threads, connections, files and processes are out of reach of a workflow"
@@ -23,6 +23,8 @@ ENDLESS_REMEDY = (
     "wait for what is to happen (ctx.wait_for_signal, ctx.sleep, asyncio.Event) instead of asking "
     "for it again and again"
 )
+SHUFFLED = "asyncio.as_completed takes coroutines in another order in every replay"
+SHUFFLED_REMEDY = "make tasks of them first, with asyncio.create_task"
 
 
 class Suspect(Protocol):
@@ -58,6 +60,8 @@ def _misuse_in(error: BaseException, whole: BaseException | None) -> WorkflowMis
             return placed(WorkflowMisuse(str(error)).with_traceback(error.__traceback__))
         case Endless():
             return WorkflowMisuse(f"{ENDLESS}{error}: {ENDLESS_REMEDY}")
+        case Shuffled():
+            return WorkflowMisuse(f"{SHUFFLED}{error}: {SHUFFLED_REMEDY}")
         case RuntimeError() if FOREIGN in str(error) or STRANGE in str(error):
             what, remedy = "something foreign is awaited", REMEDY
         case NotImplementedError() if _is_of_the_loop(error):
