@@ -14,12 +14,14 @@ from collections import deque
 from collections.abc import Callable, Coroutine, Generator
 from contextvars import Context
 from itertools import count
+from types import FrameType
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar, TypeVarTuple
 
 Result = TypeVar("Result")
 Arguments = TypeVarTuple("Arguments")
 MOST_TURNS = 1_000_000  # after one event; about a second
 MANY_TASKS = 64  # so many are remembered before those that are done are looked for
+BENEATH = ("assay.sdk.", "asyncio.")  # modules whose frames are not the user's
 THROWS = 100  # at one branch: code may wait for something anew while it is ended
 
 
@@ -43,6 +45,10 @@ class Endless(Exception):
 
 class Shuffled(Exception):
     """Coroutines in a set, out of which they come in another order each time; says where."""
+
+
+class Shared(Exception):
+    """Code of a run wakes a branch of another one; says where."""
 
 
 if TYPE_CHECKING:
@@ -193,6 +199,9 @@ class RunLoop(asyncio.AbstractEventLoop):
         """After everything that was asked for before."""
         handle = asyncio.Handle(callback, args, self, context)
         if not self.is_over:
+            running = events._get_running_loop()  # none, or the worker's, while history is fed
+            if running is not self and isinstance(running, RunLoop):
+                self.fault = running.fault = running.fault or Shared(_place_in_code())
             self._ready.append(handle)
         return handle
 
@@ -269,11 +278,22 @@ def _shuffled() -> Shuffled | None:
     """Whether a branch is asked for by `as_completed`, which puts what it is given into a set."""
     frame = sys._getframe(2)
     while frame.f_globals is tasks.__dict__ and frame.f_back is not None:
-        place = frame.f_back
         if frame.f_code is tasks.as_completed.__code__:
-            return Shuffled(f" ({place.f_code.co_filename}:{place.f_lineno})")
-        frame = place
+            return Shuffled(_place(frame.f_back))
+        frame = frame.f_back
     return None
+
+
+def _place_in_code() -> str:
+    """Where the code stands that is running, asyncio's and our own left out."""
+    frame = sys._getframe(1)
+    while frame.f_back is not None and frame.f_globals["__name__"].startswith(BENEATH):
+        frame = frame.f_back
+    return _place(frame)
+
+
+def _place(frame: FrameType) -> str:
+    return f" ({frame.f_code.co_filename}:{frame.f_lineno}, in {frame.f_code.co_name})"
 
 
 async def _outcome(future: asyncio.Future[Result]) -> Result:
@@ -284,7 +304,7 @@ def _code_of(handle: asyncio.Handle) -> str:
     """Where the branch stands that is to go on next."""
     task = getattr(getattr(handle, "_callback", None), "__self__", None)
     frames = task.get_stack(limit=1) if isinstance(task, RunTask) else []
-    return f" ({frames[0].f_code.co_filename}:{frames[0].f_lineno})" if frames else ""
+    return _place(frames[0]) if frames else ""
 
 
 def _end(task: RunTask[Any]) -> None:
