@@ -11,7 +11,8 @@ import asyncio
 import sys
 from asyncio import events, tasks
 from collections import deque
-from collections.abc import Callable, Coroutine, Generator
+from collections.abc import AsyncGenerator, Callable, Coroutine, Generator, Iterator
+from contextlib import contextmanager
 from contextvars import Context
 from itertools import count
 from types import FrameType
@@ -136,18 +137,15 @@ class RunLoop(asyncio.AbstractEventLoop):
     def run_until_blocked(self) -> None:
         """Let everything go on that can. Called from a plain callback, never from inside a task."""
         ready, turns = self._ready, 0
-        outer = events._get_running_loop()
-        events._set_running_loop(self)
-        try:
-            while ready and not self.is_over and turns < MOST_TURNS:
-                turns += 1
-                ready.popleft()._run()
-            if turns == MOST_TURNS:
-                self.fault = self.fault or Endless(_code_of(ready[0]) if ready else "")
-        except SystemExit as error:  # of the code, not of the worker
-            self.fault = self.fault or error
-        finally:
-            events._set_running_loop(outer)
+        with self._stepping():
+            try:
+                while ready and not self.is_over and turns < MOST_TURNS:
+                    turns += 1
+                    ready.popleft()._run()
+            except SystemExit as error:  # of the code, not of the worker
+                self.fault = self.fault or error
+        if turns == MOST_TURNS:
+            self.fault = self.fault or Endless(_code_of(ready[0]) if ready else "")
 
     def let_go(self) -> None:
         """The run is over here: nothing of it goes on.
@@ -158,13 +156,33 @@ class RunLoop(asyncio.AbstractEventLoop):
         self.is_over = True
         left = [task for task in self._tasks if not task.done()]
         self._ready.clear()
-        outer = events._get_running_loop()
-        events._set_running_loop(self)
-        try:
+        with self._stepping():
             for task in left:
-                _end(task)
+                _end(task.get_coro())
+
+    @contextmanager
+    def _stepping(self) -> Iterator[None]:
+        """Meanwhile this is the loop that code finds, its asynchronous generators included."""
+        outer, hooks = events._get_running_loop(), sys.get_asyncgen_hooks()
+        events._set_running_loop(self)
+        sys.set_asyncgen_hooks(None, self._close)
+        try:
+            yield
         finally:
+            sys.set_asyncgen_hooks(*hooks)
             events._set_running_loop(outer)
+
+    def _close(self, generator: AsyncGenerator[Any, None]) -> None:
+        """Nobody holds it any more: what it has left to do is a branch, from this turn on.
+
+        One that the garbage collector finds while others have their turn stays as it is: no replay
+        would find it there again.
+        """
+        if self.is_over:
+            with self._stepping():
+                _end(generator.aclose())
+        elif events._get_running_loop() is self:
+            _closing = self.create_task(generator.aclose())
 
     def awaited(self) -> set["asyncio.Future[Any]"]:
         """What its branches wait for, each for itself."""
@@ -307,9 +325,8 @@ def _code_of(handle: asyncio.Handle) -> str:
     return _place(frames[0]) if frames else ""
 
 
-def _end(task: RunTask[Any]) -> None:
+def _end(coroutine: Any) -> None:
     """Not by `close`, which tears an outer coroutine from an inner one that waits anew."""
-    coroutine = task.get_coro()
     for _ in range(THROWS):
         try:
             coroutine.throw(EndOfRun())
