@@ -3,8 +3,8 @@
 Callbacks run in the order in which they were asked for, and time stands still between two events
 of history. A timer is a durable timer of the run. Tasks and futures hash by the number of their
 creation, so that asyncio's own sets (task groups, `wait`, `as_completed`) go through them in the
-same order in every replay (tests/sdk/test_branches.py). Coroutines hash by their address, so that
-the one set of them which asyncio makes is told to whoever wants it (tests/sdk/test_misuse.py).
+same order in every replay (tests/sdk/test_branches.py). Coroutines hash by their address: where
+asyncio would put them into a set the run is blocked (tests/sdk/test_misuse.py).
 """
 
 import asyncio
@@ -137,6 +137,8 @@ class RunLoop(asyncio.AbstractEventLoop):
     def run_until_blocked(self) -> None:
         """Let everything go on that can. Called from a plain callback, never from inside a task."""
         ready, turns = self._ready, 0
+        if not ready:
+            return  # as after most events: the loop need not be set up for it
         with self._stepping():
             try:
                 while ready and not self.is_over and turns < MOST_TURNS:
