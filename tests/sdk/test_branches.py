@@ -131,6 +131,8 @@ async def test_a_task_can_be_made_of_a_call(world: World) -> None:
         never = asyncio.create_task(ctx.wait_for_signal("never"))
         never.cancel()
         await asyncio.wait([never])
+        with pytest.raises(RuntimeError, match="is finished"):
+            group.create_task(ctx.wait_for_signal("late"))
         done = [task.result() for task in (*tasks, step, signal, born)]
         return [*done, alone.get_name(), never.cancelled(), str(caught.value)]
 

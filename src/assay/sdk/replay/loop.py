@@ -81,6 +81,10 @@ class RunFuture(Call[Result]):
     def __hash__(self) -> int:
         return self.number
 
+    def close(self) -> None:
+        """A group that has ended closes what it is to make a task of (Python 3.13)."""
+        self.cancel()
+
 
 class RunTask(asyncio.Task[Result]):
     """A task of one run's loop."""
