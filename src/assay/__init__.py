@@ -4,6 +4,7 @@
     open                        an engine in this process
     workflow, activity          mark functions as what they are
     ApplicationError            fail an attempt, and say what follows
+    ActivityOptions             annotate options that several calls share; StepOptions likewise
 
 Names are loaded when they are first used: a server does not load the SDK, nor a client an engine.
 """
@@ -44,10 +45,12 @@ if TYPE_CHECKING:
         WorkflowTerminated,
         WorkflowTimedOut,
     )
+    from assay.sdk.options import ActivityOptions, StepOptions
 
 _HOMES = {
     "ActivityContext": "assay.sdk.activity_context",
     "ActivityFailed": "assay.sdk.faults",
+    "ActivityOptions": "assay.sdk.options",
     "App": "assay.embedded.app",
     "ApplicationError": "assay.sdk.application_error",
     "AssayError": "assay.errors",
@@ -65,6 +68,7 @@ _HOMES = {
     "RequestTimeout": "assay.sdk.faults",
     "SideEffectFailed": "assay.sdk.faults",
     "StepFailed": "assay.sdk.faults",
+    "StepOptions": "assay.sdk.options",
     "WorkflowCancelled": "assay.sdk.faults",
     "WorkflowContext": "assay.sdk.context",
     "WorkflowFailed": "assay.sdk.faults",
@@ -82,6 +86,7 @@ _MODULES = ("blocking", "errors", "testing")
 __all__ = [
     "ActivityContext",
     "ActivityFailed",
+    "ActivityOptions",
     "App",
     "ApplicationError",
     "AssayError",
@@ -99,6 +104,7 @@ __all__ = [
     "RequestTimeout",
     "SideEffectFailed",
     "StepFailed",
+    "StepOptions",
     "WorkflowCancelled",
     "WorkflowContext",
     "WorkflowFailed",

@@ -20,6 +20,9 @@ class Order:
     amounts: list[int]
 
 
+NO_ORDER = Order("none", [])
+
+
 @dataclasses.dataclass
 class Receipt:
     order: Order
@@ -54,6 +57,28 @@ async def test_an_activity_by_its_function_takes_and_gives_what_it_says(world: W
     await world.deploy(buy, bill)
     run = await world.start(buy, Order("x", [1, 2]))
     assert await world.result(run.id, Receipt) == Receipt(Order("x", [1, 2]), 4)
+
+
+@on_every_shape
+async def test_an_input_with_a_default_may_be_left_out(world: World) -> None:
+    """Null is an input where the annotation takes it, or says nothing."""
+
+    @assay.activity
+    async def plenty(_ctx: assay.ActivityContext, number: int = 7) -> int:
+        return number
+
+    @assay.activity
+    def perhaps(_ctx: assay.ActivityContext, number: int | None = 7) -> int | None:
+        return number
+
+    @assay.workflow
+    async def default(ctx: assay.WorkflowContext, order: Order = NO_ORDER) -> list[Any]:
+        calls = [ctx.execute_activity(plenty, 1), ctx.execute_activity(plenty)]
+        return [order.sku, *await asyncio.gather(*calls), await ctx.execute_activity(perhaps)]
+
+    await world.deploy(default, plenty, perhaps)
+    assert await world.run(default) == ["none", 1, 7, None]
+    assert await world.run(default, Order("some", [])) == ["some", 1, 7, None]
 
 
 @on_every_shape

@@ -8,9 +8,11 @@ import time
 from collections.abc import Callable
 from typing import Any
 
+import msgspec
 import pytest
 
 import assay
+from assay.sdk.failure import Failure, failure_of, written
 from tests.sdk.world import World, on_every_shape
 
 NEVER_SECS = 10_000.0
@@ -178,6 +180,79 @@ async def test_a_failure_tells_type_message_causes_and_traceback(world: World) -
     assert __file__ in traceback
     assert 'raise Worse("top")' in traceback
     assert rest is None
+
+
+def raise_group() -> None:
+    inner = Worse("inner")
+    inner.__cause__ = Broken("cause")
+    raise ExceptionGroup("several", [inner, ExceptionGroup("more", [Broken("deep")])])
+
+
+GROUP = "several (2 sub-exceptions): inner"
+MEMBERS = [
+    ("Worse", "inner", "Broken"),
+    ("ExceptionGroup", "more (1 sub-exception): deep", None),
+]
+
+
+@on_every_shape
+async def test_a_group_of_errors_tells_of_its_members(world: World) -> None:
+    @assay.activity
+    async def group(_ctx: assay.ActivityContext) -> None:
+        raise_group()
+
+    @assay.workflow
+    async def grouping(ctx: assay.WorkflowContext) -> list[Any]:
+        told: list[Any] = []
+        for call in (
+            ctx.execute_activity(group, max_attempts=1),
+            ctx.step(raise_group, max_attempts=1),
+            ctx.side_effect("group", raise_group),
+        ):
+            try:
+                await call
+            except assay.CallFailed as failed:
+                told.append([failed.error, failed.failure])
+        return told
+
+    await world.deploy(grouping, group)
+    for error, failure in await world.run(grouping):
+        assert error == GROUP
+        read = msgspec.convert(failure, Failure)
+        assert (read.type, read.message, read.cause) == ("ExceptionGroup", GROUP, None)
+        assert [
+            (each.type, each.message, each.cause and each.cause.type) for each in read.members
+        ] == MEMBERS
+        assert [each.message for each in read.members[1].members] == ["deep"]
+
+
+@on_every_shape
+async def test_a_run_that_ends_by_a_group_of_errors_says_what_has_happened(world: World) -> None:
+    flaky = Flaky(Broken("boom"))
+
+    @assay.workflow
+    async def group(ctx: assay.WorkflowContext) -> None:
+        async with asyncio.TaskGroup() as group:
+            group.create_task(ctx.execute_activity(flaky.activity, max_attempts=1))
+
+    await world.deploy(group, flaky.activity)
+    id = (await world.start(group)).id
+    with pytest.raises(assay.WorkflowFailed, match="activity 'flaky' failed: boom"):
+        await world.result(id)
+    failed = (await world.history(id))[-1].payload
+    said = "unhandled errors in a TaskGroup (1 sub-exception): activity 'flaky' failed: boom"
+    assert (failed["error"], failed["failure"]["message"]) == (said, said)
+    assert [each["type"] for each in failed["failure"]["members"]] == ["ActivityFailed"]
+
+
+def test_what_a_group_tells_has_a_bound() -> None:
+    broken: list[Exception] = [Broken(str(number)) for number in range(1000)]
+    wide = failure_of(ExceptionGroup("wide", broken))
+    assert [each.message for each in wide.members] == [str(number) for number in range(15)]
+    deep: Exception = Broken("deep")
+    for _ in range(3000):
+        deep = ExceptionGroup("group", [deep, Broken("other")])
+    assert len(written(failure_of(deep))) < 1_000_000
 
 
 @on_every_shape

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import gc
+from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
@@ -106,6 +108,39 @@ async def test_a_task_group_gives_the_results_of_its_branches(world: World) -> N
 
     await world.deploy(group, double)
     assert await world.run(group) == [number * 2 for number in range(10)]
+
+
+@on_every_shape
+async def test_a_task_can_be_made_of_a_call(world: World) -> None:
+    @assay.workflow
+    async def child(_ctx: assay.WorkflowContext, number: int) -> int:
+        return -number
+
+    @assay.workflow
+    async def group(ctx: assay.WorkflowContext) -> list[Any]:
+        alone = asyncio.create_task(ctx.sleep(0.001), name="alone")
+        async with asyncio.TaskGroup() as group:
+            tasks = [group.create_task(ctx.execute_activity(double, each)) for each in range(3)]
+            step = group.create_task(ctx.step(lambda: "stepped"))
+            signal = group.create_task(ctx.wait_for_signal("never", 0.001))
+            born = group.create_task(ctx.start_child_workflow(child, f"{ctx.workflow_id}-c", 1))
+        await alone
+        broken = asyncio.create_task(ctx.execute_activity(fail, "broken"))
+        with pytest.raises(assay.ActivityFailed) as caught:
+            await broken
+        never = asyncio.create_task(ctx.wait_for_signal("never"))
+        never.cancel()
+        await asyncio.wait([never])
+        with pytest.raises(RuntimeError, match="is finished"):
+            group.create_task(ctx.wait_for_signal("late"))
+        done = [task.result() for task in (*tasks, step, signal, born)]
+        return [*done, alone.get_name(), never.cancelled(), str(caught.value)]
+
+    await world.deploy(group, child, double, fail)
+    assert await world.run(group) == [
+        *(0, 2, 4, "stepped", None, -1, "alone", True),
+        "activity 'fail' failed: broken",
+    ]
 
 
 @on_every_shape
@@ -304,6 +339,68 @@ async def test_branches_left_behind_end_with_their_run(world: World) -> None:
 
     await world.deploy(leave, double)
     assert await world.run(leave) == "4 False"
+
+
+async def doubles(ctx: assay.WorkflowContext, heard: list[Any]) -> AsyncIterator[int]:
+    """As many as somebody wants; then it cleans up."""
+    try:
+        for number in range(9):
+            yield await ctx.execute_activity(double, number)
+    finally:
+        heard.append("closing")
+        heard.append(await ctx.execute_activity(double, 21))
+
+
+@on_every_shape
+async def test_a_generator_that_is_left_is_closed_by_a_branch_of_its_own(world: World) -> None:
+    @assay.workflow
+    async def leave(ctx: assay.WorkflowContext) -> list[Any]:
+        heard: list[Any] = []
+        async for number in doubles(ctx, heard):
+            heard.append(number)
+            if number == 4:
+                break
+        heard.append(await ctx.execute_activity(double, 3))
+        await ctx.wait_for_signal("go")
+        return heard
+
+    await world.deploy(leave, double)
+    run = await world.start(leave)
+    await world.event(run.id, "ActivityCompleted", 5)
+    await run.signal("go")
+    heard = await world.result(run.id)
+    assert heard[:4] == [0, 2, 4, "closing"]
+    assert sorted(heard[4:]) == [6, 42]
+
+
+@pytest.mark.parametrize("way", ["return", "cancel", "drop", "keep"])
+@on_every_shape
+async def test_a_generator_that_is_left_ends_with_its_run(world: World, way: str) -> None:
+    kept: list[Any] = []
+    heard: list[Any] = []
+
+    @assay.workflow
+    async def leave(ctx: assay.WorkflowContext) -> int:
+        generator = doubles(ctx, heard)
+        first = await anext(generator)
+        ctx.register_query("first", lambda: first + 1)
+        if way == "keep":
+            kept.append(generator)
+        if way == "cancel":
+            await ctx.cancel()
+        if way == "drop":
+            await ctx.wait_for_signal("never")
+        return await ctx.execute_activity(double, first)
+
+    await world.deploy(leave, double)
+    run = await world.start(leave)
+    await world.query(run.id, "first")
+    if way in ("return", "keep"):
+        assert await world.result(run.id) == 0
+    await world.withdraw()
+    kept.clear()
+    gc.collect()  # an error holds the frames that it came through
+    assert set(heard) == {"closing"}
 
 
 @on_every_shape

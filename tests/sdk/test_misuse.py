@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import re
 import sys
 from collections.abc import Callable
@@ -31,6 +32,15 @@ async def mended(_ctx: assay.WorkflowContext) -> str:
     return "mended"
 
 
+async def lock_that_was_waited_for() -> asyncio.Lock:
+    """Only then does it belong to a loop."""
+    lock = asyncio.Lock()
+    await lock.acquire()
+    with contextlib.suppress(TimeoutError):
+        await asyncio.wait_for(lock.acquire(), 0.001)
+    return lock
+
+
 async def blocked_by(world: World, workflow: Any, given: object = None) -> str:
     """Why the run is blocked; meanwhile its worker does other work, and later the run ends well."""
     await world.deploy(workflow, healthy, double)
@@ -49,6 +59,17 @@ async def foreign_future(_ctx: assay.WorkflowContext) -> None:
 
 async def foreign_task(_ctx: assay.WorkflowContext) -> None:
     await asyncio.gather(FOREIGN[0])
+
+
+async def foreign_once_more(_ctx: assay.WorkflowContext) -> None:
+    with contextlib.suppress(RuntimeError):
+        await FOREIGN[0]
+    await FOREIGN[0]
+
+
+async def foreign_lock(_ctx: assay.WorkflowContext) -> None:
+    async with LOCKS[0]:
+        pass
 
 
 async def thread(_ctx: assay.WorkflowContext) -> None:
@@ -97,6 +118,14 @@ async def leave_in_a_branch(ctx: assay.WorkflowContext) -> None:
     task = asyncio.create_task(leave())
     await ctx.wait_for_signal("go")
     await task
+
+
+async def shuffle(ctx: assay.WorkflowContext) -> None:
+    async def one(number: int) -> int:
+        return await ctx.execute_activity(double, number)
+
+    for each in asyncio.as_completed([one(number) for number in range(9)]):
+        await each
 
 
 async def spin(_ctx: assay.WorkflowContext) -> None:
@@ -184,9 +213,12 @@ async def in_a_side_effect(ctx: assay.WorkflowContext) -> None:
 NONSENSE: Any = 3.5j
 NO_ACTIVITY: Any = 42
 FOREIGN: list[asyncio.Future[None]] = []
+LOCKS: list[asyncio.Lock] = []
 BLOCKING = {
     foreign_future: ("foreign", "ctx.step"),
     foreign_task: ("foreign", "ctx.step"),
+    foreign_once_more: ("foreign", "ctx.step"),
+    foreign_lock: ("shared with another run", "inside of the workflow"),
     thread: ("out of reach", "ctx.step"),
     connection: ("out of reach", "ctx.step"),
     process: ("out of reach", "ctx.step"),
@@ -195,6 +227,7 @@ BLOCKING = {
     callback: ("misspelt", "max_attempts"),
     leave: ("exit",),
     leave_in_a_branch: ("exit",),
+    shuffle: ("as_completed", "asyncio.create_task"),
     spin: ("wait",),
     misspelt: ("activity 'double'", "'max_atempts'", "max_attempts"),
     misspelt_in_parallel: ("activity 'double'", "'max_atempts'", "max_attempts"),
@@ -223,10 +256,35 @@ async def test_a_mistake_in_code_blocks_its_run_until_it_is_mended(
     world: World, mistake: Any
 ) -> None:
     FOREIGN[:] = [asyncio.get_running_loop().create_future()]
+    LOCKS[:] = [await lock_that_was_waited_for()]
     why = await blocked_by(world, assay.workflow("mended")(mistake))
     for part in BLOCKING[mistake]:
         assert part in why
     assert PLACE.search(why), why
+
+
+@on_every_shape
+async def test_a_run_that_wakes_another_one_is_blocked(world: World) -> None:
+    """A copy of it must be alive: nobody else waits for what code here can wake."""
+    door = asyncio.Event()
+
+    @assay.workflow
+    async def wait(ctx: assay.WorkflowContext) -> None:
+        ctx.register_query("is there", lambda: True)
+        await asyncio.gather(door.wait(), ctx.wait_for_signal("go"))
+
+    @assay.workflow
+    async def wake(_ctx: assay.WorkflowContext) -> None:
+        door.set()
+
+    await world.deploy(wait, wake, kept_runs=10)
+    waiting = await world.start(wait)
+    await world.query(waiting.id, "is there")
+    why = await world.blocked((await world.start(wake)).id)
+    assert "shared with another run" in why
+    assert PLACE.search(why), why
+    await waiting.signal("go")
+    assert await world.blocked(waiting.id) == why
 
 
 @on_every_shape

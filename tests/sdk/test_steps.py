@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import dataclasses
+import functools
 import threading
 import time
 from typing import Any
@@ -34,6 +35,29 @@ class Flaky:
         if self.errors:
             raise self.errors.pop(0)
         return len(self.began)
+
+
+def add(first: int, second: int) -> int:
+    return first + second
+
+
+@on_every_shape
+async def test_a_step_goes_by_the_name_of_what_it_runs(world: World) -> None:
+    @assay.workflow
+    async def several(ctx: assay.WorkflowContext) -> list[int]:
+        return [
+            await ctx.step(add, 1, 2),
+            await ctx.step(functools.partial(add, 1), 3),
+            await ctx.step(functools.partial(functools.partial(add, 1), second=4)),
+            await ctx.step(Flaky()),
+            await ctx.step(functools.partial(add, 1), 5, name="sum"),
+        ]
+
+    await world.deploy(several)
+    id = (await world.start(several)).id
+    assert await world.result(id) == [3, 4, 5, 1, 6]
+    done = [event for event in await world.history(id) if event.type == "StepCompleted"]
+    assert [event.payload["name"] for event in done] == ["add", "add", "add", "Flaky", "sum"]
 
 
 @on_every_shape

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 import assay
+from assay.testing import Replayer
 from tests.sdk.world import World, on_every_shape
 
 NEVER_SECS = 10_000.0
@@ -33,6 +34,40 @@ async def test_a_sleep_takes_its_time_and_no_less(world: World) -> None:
     id = (await world.start(nap)).id
     assert await world.result(id) >= 0.05
     assert (await world.event(id, "TimerScheduled")).payload["duration_secs"] == 0.05
+
+
+@on_every_shape
+async def test_what_is_asked_in_one_turn_goes_out_in_the_order_of_the_calls(world: World) -> None:
+    """A history in which waits came last, as they once did, is replayed all the same."""
+
+    @assay.workflow
+    async def ask(ctx: assay.WorkflowContext) -> list[Any]:
+        first = ctx.wait_for_signal("a")
+        calls = [
+            ctx.execute_activity("elsewhere", task_queue="nobody's"),
+            ctx.wait_for_signal("b", NEVER_SECS),
+            ctx.sleep(NEVER_SECS),
+            ctx.wait_for_signal("c"),
+            ctx.wait_for_signal("d", NEVER_SECS),
+        ]
+        return [await first, *await asyncio.gather(calls[1], calls[3], calls[4])]
+
+    await world.deploy(ask)
+    run = await world.start(ask)
+    await world.event(run.id, "WorkflowAwaitingSignal", 4)
+    asked = [
+        event.payload.get("signal") or event.payload.get("timer_seq") or event.payload["name"]
+        for event in (await world.history(run.id))[1:]
+    ]
+    assert asked == ["a", "elsewhere", 1, "b", 2, "c", 3, "d"]
+    events = await world.client.workflows.get_events(run.id)
+    awaited = [each for each in events if each["event_type"] == "WorkflowAwaitingSignal"]
+    waits_last = [each for each in events if each not in awaited] + awaited
+    renumbered = [{**each, "seq": seq} for seq, each in enumerate(waits_last, start=1)]
+    assert Replayer([ask]).replay(renumbered).ending is None
+    for name in "dbca":
+        await run.signal(name, name)
+    assert await world.result(run.id) == ["a", "b", "c", "d"]
 
 
 @pytest.mark.parametrize("secs", [0, -1, 0.0])

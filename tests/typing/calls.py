@@ -60,6 +60,25 @@ async def steps(ctx: assay.WorkflowContext, order: Order) -> None:
     assert_type(await ctx.side_effect("order", lambda: order), Order)
 
 
+async def tasks(ctx: assay.WorkflowContext, order: Order) -> None:
+    async with asyncio.TaskGroup() as group:
+        charged = group.create_task(ctx.execute_activity(charge, order))
+        child = group.create_task(ctx.start_child_workflow(buy, "child-1", order))
+    assert_type(charged.result(), Receipt)
+    assert_type(await asyncio.create_task(ctx.sleep(1)), None)
+    assert_type(child.result(), Receipt)
+    calls = [ctx.execute_activity(charge, each) for each in (order, order)]
+    done, _rest = await asyncio.wait(calls, timeout=1)
+    assert_type([each.result() for each in done], list[Receipt])
+
+
+async def shared_options(ctx: assay.WorkflowContext, order: Order) -> None:
+    patient: assay.ActivityOptions = {"max_attempts": 9, "non_retryable": [ValueError]}
+    assert_type(await ctx.execute_activity(charge, order, **patient), Receipt)
+    once: assay.StepOptions = {"max_attempts": 1, "name": "once"}
+    assert_type(await ctx.step(read, "path", **once), bytes)
+
+
 async def waits(ctx: assay.WorkflowContext, secs: float | None) -> None:
     assert_type(await ctx.sleep(1), None)
     assert_type(await ctx.wait_for_signal("go"), Any)

@@ -14,7 +14,7 @@ from msgspec import Raw
 from assay.sdk import arguments
 from assay.sdk.activity_context import ActivityContext
 from assay.sdk.convert import DEFAULT, Codec
-from assay.sdk.definition import WorkflowDefinition, name_of
+from assay.sdk.definition import WorkflowDefinition, name_of, name_of_step
 from assay.sdk.faults import WorkflowMisuse
 from assay.sdk.options import (
     ACTIVITY_NAMES,
@@ -27,7 +27,7 @@ from assay.sdk.options import (
     check_names,
 )
 from assay.sdk.replay.asked import Asked, Child, Kind, Place, Work
-from assay.sdk.replay.loop import EndOfRun, RunFuture
+from assay.sdk.replay.loop import Call, EndOfRun, RunFuture
 from assay.sdk.replay.replay import Replay
 from assay.sdk.signatures import result_kind
 from assay.sdk.step_policy import policy_of
@@ -80,24 +80,24 @@ class WorkflowContext:
         activity: Callable[[ActivityContext, Input], Coroutine[Any, Any, Output]],
         input: Input,
         **opts: Unpack[ActivityOptions],
-    ) -> "asyncio.Future[Output]": ...
+    ) -> Call[Output]: ...
     @overload
     def execute_activity(
         self,
         activity: Callable[[ActivityContext, Input], Output],
         input: Input,
         **opts: Unpack[ActivityOptions],
-    ) -> "asyncio.Future[Output]": ...
+    ) -> Call[Output]: ...
     @overload
     def execute_activity(
         self,
         activity: Callable[[ActivityContext], Coroutine[Any, Any, Output]],
         **opts: Unpack[ActivityOptions],
-    ) -> "asyncio.Future[Output]": ...
+    ) -> Call[Output]: ...
     @overload
     def execute_activity(
         self, activity: Callable[[ActivityContext], Output], **opts: Unpack[ActivityOptions]
-    ) -> "asyncio.Future[Output]": ...
+    ) -> Call[Output]: ...
     @overload
     def execute_activity(
         self,
@@ -106,14 +106,14 @@ class WorkflowContext:
         *,
         result: type[Output],
         **opts: Unpack[NamedActivityOptions],
-    ) -> "asyncio.Future[Output]": ...
+    ) -> Call[Output]: ...
     @overload
     def execute_activity(
         self, activity: str, input: object = None, **opts: Unpack[ActivityOptions]
-    ) -> "asyncio.Future[Any]": ...
+    ) -> Call[Any]: ...
     def execute_activity(
         self, activity: Any, input: object = None, **opts: Unpack[ActivityOptions]
-    ) -> "asyncio.Future[Any]":
+    ) -> Call[Any]:
         """Have a piece of work done; its result, or `ActivityFailed` after the last attempt."""
         replay = self._begin()
         place = _place()
@@ -160,25 +160,25 @@ class WorkflowContext:
         function: Callable[[*Arguments], Coroutine[Any, Any, Output]],
         *args: *Arguments,
         **opts: Unpack[StepOptions],
-    ) -> "asyncio.Future[Output]": ...
+    ) -> Call[Output]: ...
     @overload
     def step(
         self,
         function: Callable[[*Arguments], Output],
         *args: *Arguments,
         **opts: Unpack[StepOptions],
-    ) -> "asyncio.Future[Output]": ...
+    ) -> Call[Output]: ...
     def step(
         self,
         function: Callable[[*Arguments], Any],
         *args: *Arguments,
         **opts: Unpack[StepOptions],
-    ) -> "asyncio.Future[Any]":
+    ) -> Call[Any]:
         """Run a function here, in the workflow's worker; its result is kept before it is seen."""
         replay = self._begin()
         check_names("step", dict(opts), STEP_NAMES)
         arguments.function("what a step runs", function)
-        name = opts.get("name") or name_of(function)
+        name = opts.get("name") or name_of_step(function)
         policy = policy_of(opts)
         number = replay.next_number(Kind.STEP)
         future: RunFuture[Any] = RunFuture(loop=replay.loop)
@@ -195,7 +195,7 @@ class WorkflowContext:
         replay.ask(asked)
         return future
 
-    def side_effect(self, name: str, function: Callable[[], Output]) -> "asyncio.Future[Output]":
+    def side_effect(self, name: str, function: Callable[[], Output]) -> Call[Output]:
         """Run a quick function once, and keep what it returns: a random number, the time, an id."""
         replay = self._begin()
         arguments.text("the name of a side effect", name)
@@ -216,7 +216,7 @@ class WorkflowContext:
 
     # -- waiting ---------------------------------------------------------------------------------
 
-    def sleep(self, seconds: float) -> "asyncio.Future[None]":
+    def sleep(self, seconds: float) -> Call[None]:
         """A durable timer; without an end it goes on for ever."""
         replay = self._begin()
         return replay.sleep(max(arguments.seconds("sleep: seconds", seconds), 0.0), _place())
@@ -224,18 +224,18 @@ class WorkflowContext:
     @overload
     def wait_for_signal(
         self, name: str, timeout: None = None, *, kind: type[Output]
-    ) -> "asyncio.Future[Output]": ...
+    ) -> Call[Output]: ...
     @overload
     def wait_for_signal(
         self, name: str, timeout: float | None, *, kind: type[Output]
-    ) -> "asyncio.Future[Output | None]": ...
+    ) -> Call[Output | None]: ...
     @overload
     def wait_for_signal(
         self, name: str, timeout: float | None = None, *, kind: Any = Any
-    ) -> "asyncio.Future[Any]": ...
+    ) -> Call[Any]: ...
     def wait_for_signal(
         self, name: str, timeout: float | None = None, *, kind: Any = Any
-    ) -> "asyncio.Future[Any]":
+    ) -> Call[Any]:
         """The payload of the next signal of that name; None if the time-out comes first."""
         replay = self._begin()
         arguments.text("the name of a signal", name)

@@ -5,15 +5,46 @@ from collections.abc import Callable, Coroutine
 from functools import partial
 from typing import Any, TypeVar, overload
 
-from assay.sdk.faults import DefinitionFault
+from assay.sdk.convert import Codec
+from assay.sdk.convert.models import Payload
+from assay.sdk.faults import DefinitionFault, PayloadError
 from assay.sdk.signatures import signature_kinds
 
 NAME = "__assay_name__"
 KIND = "__assay_kind__"
+LEFT_OUT = object()
+"""In the place of an input: the function's own default is to be taken."""
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 
-class WorkflowDefinition:
+class Definition:
+    """What workflows and activities have in common: a function that may take an input."""
+
+    def __init__(self, what: str, name: str, handler: Callable[..., Any]) -> None:
+        self.name = name
+        self.handler = handler
+        forms = _forms(what, name, handler)
+        self.takes_input = 2 in forms
+        self.needs_input = 1 not in forms
+        kinds, self.result_kind = signature_kinds(handler)
+        self.input_kind = kinds[0] if kinds else Any
+
+    def read(self, codec: Codec, payload: Payload) -> Any:
+        """The input as it takes it; for null, if it cannot be that, the function's own default."""
+        try:
+            return codec.decode(payload, self.input_kind)
+        except PayloadError:
+            if self.needs_input or codec.decode(payload) is not None:
+                raise
+            return LEFT_OUT
+
+    def call(self, ctx: object, given: object) -> Any:
+        """Do it."""
+        is_given = self.takes_input and given is not LEFT_OUT
+        return self.handler(ctx, given) if is_given else self.handler(ctx)
+
+
+class WorkflowDefinition(Definition):
     """A workflow: `async def (ctx, input)`; the input may be left out."""
 
     def __init__(self, name: str, handler: Callable[..., Coroutine[Any, Any, Any]]) -> None:
@@ -22,53 +53,38 @@ class WorkflowDefinition:
                 f"workflow {name!r} must be `async def (ctx, input)`: a plain function cannot wait "
                 f"for anything. Write it as async def{_place(handler)}"
             )
-        self.name = name
-        self.handler = handler
+        super().__init__("workflow", name, handler)
         self.place = _place(handler)
-        self.takes_input = takes_input("workflow", name, handler)
-        kinds, self.result_kind = signature_kinds(handler)
-        self.input_kind = kinds[0] if kinds else Any
-
-    def call(self, ctx: object, given: object) -> Coroutine[Any, Any, Any]:
-        """Its code, about to begin."""
-        return self.handler(ctx, given) if self.takes_input else self.handler(ctx)
 
 
-class ActivityDefinition:
+class ActivityDefinition(Definition):
     """An activity: `(ctx, input)`, `async def` or not; the input may be left out."""
 
     def __init__(self, name: str, handler: Callable[..., Any]) -> None:
-        self.name = name
-        self.handler = handler
+        super().__init__("activity", name, handler)
         self.is_async = inspect.iscoroutinefunction(_plain(handler))
-        self.takes_input = takes_input("activity", name, handler)
-        kinds, self.result_kind = signature_kinds(handler)
-        self.input_kind = kinds[0] if kinds else Any
-
-    def call(self, ctx: object, given: object) -> Any:
-        """Do it."""
-        return self.handler(ctx, given) if self.takes_input else self.handler(ctx)
 
 
-def takes_input(what: str, name: str, handler: Callable[..., Any]) -> bool:
-    """Whether a handler has a place for an input; one that fits no form is refused."""
+def _forms(what: str, name: str, handler: Callable[..., Any]) -> set[int]:
+    """With how many arguments a handler can be called; one that fits no form is refused."""
     try:
         signature = inspect.signature(handler)
     except (TypeError, ValueError):
-        return True  # built in: nobody can tell
-    try:
-        signature.bind(None, None)
-    except TypeError:
-        pass
-    else:
-        return True
-    try:
-        signature.bind(None)
-    except TypeError:
+        return {2}  # built in: nobody can tell
+    forms = {number for number in (1, 2) if _fits(signature, number)}
+    if not forms:
         raise DefinitionFault(
             f"{what} {name!r} must take (ctx, input) or (ctx), not {signature}{_place(handler)}"
-        ) from None
-    return False
+        )
+    return forms
+
+
+def _fits(signature: inspect.Signature, number: int) -> bool:
+    try:
+        signature.bind(*[None] * number)
+    except TypeError:
+        return False
+    return True
 
 
 def name_of(target: object) -> str:
@@ -79,6 +95,13 @@ def name_of(target: object) -> str:
     if not isinstance(name, str):
         raise DefinitionFault(f"{target!r} is neither a name nor a decorated function")
     return name
+
+
+def name_of_step(function: Callable[..., Any]) -> str:
+    """What a step is called that was given no name: its function, or the class of an object."""
+    while isinstance(function, partial):
+        function = function.func
+    return name_of(function) if hasattr(function, "__name__") else type(function).__name__
 
 
 @overload

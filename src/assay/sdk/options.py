@@ -21,7 +21,7 @@ class StepOptions(TypedDict, total=False):
     jitter: float
     non_retryable: Sequence[type[BaseException] | str]
     start_to_close_secs: float
-    result: Any
+    result: object
 
 
 class NamedActivityOptions(TypedDict, total=False):
@@ -41,7 +41,7 @@ class NamedActivityOptions(TypedDict, total=False):
 class ActivityOptions(NamedActivityOptions, total=False):
     """The same, and with `result` the type that its result is read as."""
 
-    result: Any
+    result: object
 
 
 class StartOptions(TypedDict, total=False):

@@ -35,7 +35,8 @@ Failure = Annotated[
     Raw,
     said(
         type=["object", "null"],
-        description="More than the error's text: `type`, `message`, `traceback` and `cause`.",
+        description="More than the error's text: `type`, `message`, `traceback`, `cause` and, of a "
+        "group, `members`.",
     ),
 ]
 """The object of an error, kept as its text (see `codec.check_failure`)."""

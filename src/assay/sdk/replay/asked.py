@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from enum import StrEnum
+from itertools import count
 from types import CodeType
 from typing import Any, TypeVar
 
@@ -24,14 +25,18 @@ class Kind(StrEnum):
 
 
 Key = tuple[Kind, int | str]
+_calls = count()  # of all runs: only which of two is the later matters
 
 
 class Asked:
-    """One call under way. `recorded`: history holds it; `sent`: it has gone out from here."""
+    """One call under way. `recorded`: history holds it; `sent`: it has gone out from here.
+
+    `order` says which calls were made before it; a wait and the timer that limits it are one call.
+    """
 
     __slots__ = (
-        "command", "future", "key", "kind", "name", "place", "recorded", "sent", "since", "timer",
-        "work",
+        "command", "future", "key", "kind", "name", "order", "place", "recorded", "sent", "since",
+        "timer", "work",
     )  # fmt: skip
 
     def __init__(
@@ -54,6 +59,7 @@ class Asked:
         self.timer = timer
         self.command = command
         self.kind = kind
+        self.order = future.order if isinstance(future, Wait) else next(_calls)
         self.recorded = False
         self.sent = False
         self.work: Work | None = None
@@ -82,7 +88,7 @@ class Work:
 class Wait(RunFuture[Any]):
     """A wait for a signal; with a timer it gives up when that fires first."""
 
-    __slots__ = ("asked_for", "held", "kind", "place", "timer_seq")
+    __slots__ = ("asked_for", "held", "kind", "order", "place", "timer_seq")
 
     def __init__(
         self, loop: RunLoop, name: str, kind: Any, timer_seq: int | None, place: Place
@@ -92,6 +98,7 @@ class Wait(RunFuture[Any]):
         self.place = place
         self.kind = kind
         self.timer_seq = timer_seq
+        self.order = next(_calls)
         self.held = False  # its command is in history, or on its way there
 
 

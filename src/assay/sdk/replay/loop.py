@@ -3,21 +3,26 @@
 Callbacks run in the order in which they were asked for, and time stands still between two events
 of history. A timer is a durable timer of the run. Tasks and futures hash by the number of their
 creation, so that asyncio's own sets (task groups, `wait`, `as_completed`) go through them in the
-same order in every replay (tests/unit/sdk/replay/test_loop.py).
+same order in every replay (tests/sdk/test_branches.py). Coroutines hash by their address: where
+asyncio would put them into a set the run is blocked (tests/sdk/test_misuse.py).
 """
 
 import asyncio
-from asyncio import events
+import sys
+from asyncio import events, tasks
 from collections import deque
-from collections.abc import Callable, Coroutine, Generator
+from collections.abc import AsyncGenerator, Callable, Coroutine, Generator, Iterator
+from contextlib import contextmanager
 from contextvars import Context
 from itertools import count
-from typing import Any, Protocol, TypeVar, TypeVarTuple
+from types import FrameType
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar, TypeVarTuple
 
 Result = TypeVar("Result")
 Arguments = TypeVarTuple("Arguments")
 MOST_TURNS = 1_000_000  # after one event; about a second
 MANY_TASKS = 64  # so many are remembered before those that are done are looked for
+BENEATH = ("assay.sdk.", "asyncio.")  # modules whose frames are not the user's
 THROWS = 100  # at one branch: code may wait for something anew while it is ended
 
 
@@ -39,7 +44,32 @@ class Endless(Exception):
     """Code that goes on and on without waiting for anything; says where."""
 
 
-class RunFuture(asyncio.Future[Result]):
+class Shuffled(Exception):
+    """Coroutines in a set, out of which they come in another order each time; says where."""
+
+
+class Shared(Exception):
+    """Code of a run wakes a branch of another one; says where."""
+
+
+if TYPE_CHECKING:
+
+    class Call(asyncio.Future[Result], Coroutine[Any, Any, Result]):
+        """What a call of ctx gives: a future, of which tasks can be made as of a coroutine.
+
+        Only checkers know the second half, since groups are declared to take coroutines alone.
+        At run time `RunLoop.create_task` sees to it; `asyncio.wait` would not have coroutines.
+        """
+
+        def send(self, value: Any, /) -> Any: ...
+        def throw(self, type: Any, value: Any = None, traceback: Any = None, /) -> Any: ...
+        def close(self) -> None: ...
+
+else:
+    Call = asyncio.Future
+
+
+class RunFuture(Call[Result]):
     """A future of one run's loop."""
 
     __slots__ = ("number",)
@@ -50,6 +80,10 @@ class RunFuture(asyncio.Future[Result]):
 
     def __hash__(self) -> int:
         return self.number
+
+    def close(self) -> None:
+        """A group that has ended closes what it is to make a task of (Python 3.13)."""
+        self.cancel()
 
 
 class RunTask(asyncio.Task[Result]):
@@ -107,18 +141,17 @@ class RunLoop(asyncio.AbstractEventLoop):
     def run_until_blocked(self) -> None:
         """Let everything go on that can. Called from a plain callback, never from inside a task."""
         ready, turns = self._ready, 0
-        outer = events._get_running_loop()
-        events._set_running_loop(self)
-        try:
-            while ready and not self.is_over and turns < MOST_TURNS:
-                turns += 1
-                ready.popleft()._run()
-            if turns == MOST_TURNS:
-                self.fault = self.fault or Endless(_code_of(ready[0]) if ready else "")
-        except SystemExit as error:  # of the code, not of the worker
-            self.fault = self.fault or error
-        finally:
-            events._set_running_loop(outer)
+        if not ready:
+            return  # as after most events: the loop need not be set up for it
+        with self._stepping():
+            try:
+                while ready and not self.is_over and turns < MOST_TURNS:
+                    turns += 1
+                    ready.popleft()._run()
+            except SystemExit as error:  # of the code, not of the worker
+                self.fault = self.fault or error
+        if turns == MOST_TURNS:
+            self.fault = self.fault or Endless(_code_of(ready[0]) if ready else "")
 
     def let_go(self) -> None:
         """The run is over here: nothing of it goes on.
@@ -129,13 +162,33 @@ class RunLoop(asyncio.AbstractEventLoop):
         self.is_over = True
         left = [task for task in self._tasks if not task.done()]
         self._ready.clear()
-        outer = events._get_running_loop()
-        events._set_running_loop(self)
-        try:
+        with self._stepping():
             for task in left:
-                _end(task)
+                _end(task.get_coro())
+
+    @contextmanager
+    def _stepping(self) -> Iterator[None]:
+        """Meanwhile this is the loop that code finds, its asynchronous generators included."""
+        outer, hooks = events._get_running_loop(), sys.get_asyncgen_hooks()
+        events._set_running_loop(self)
+        sys.set_asyncgen_hooks(None, self._close)
+        try:
+            yield
         finally:
+            sys.set_asyncgen_hooks(*hooks)
             events._set_running_loop(outer)
+
+    def _close(self, generator: AsyncGenerator[Any, None]) -> None:
+        """Nobody holds it any more: what it has left to do is a branch, from this turn on.
+
+        One that the garbage collector finds while others have their turn stays as it is: no replay
+        would find it there again.
+        """
+        if self.is_over:
+            with self._stepping():
+                _end(generator.aclose())
+        elif events._get_running_loop() is self:
+            _closing = self.create_task(generator.aclose())
 
     def awaited(self) -> set["asyncio.Future[Any]"]:
         """What its branches wait for, each for itself."""
@@ -170,6 +223,9 @@ class RunLoop(asyncio.AbstractEventLoop):
         """After everything that was asked for before."""
         handle = asyncio.Handle(callback, args, self, context)
         if not self.is_over:
+            running = events._get_running_loop()  # none, or the worker's, while history is fed
+            if running is not self and isinstance(running, RunLoop):
+                self.fault = running.fault = running.fault or Shared(_place_in_code())
             self._ready.append(handle)
         return handle
 
@@ -211,13 +267,16 @@ class RunLoop(asyncio.AbstractEventLoop):
 
     def create_task(
         self,
-        coro: Coroutine[Any, Any, Result] | Generator[Any, None, Result],
+        coro: Coroutine[Any, Any, Result] | Generator[Any, None, Result] | asyncio.Future[Result],
         *,
         name: str | None = None,
         context: Context | None = None,
         **_: object,
     ) -> RunTask[Result]:
-        """A branch of this run."""
+        """A branch of this run; one that is made of a future waits for it."""
+        if isinstance(coro, asyncio.Future):
+            coro = _outcome(coro)
+        self.fault = self.fault or _shuffled()
         if self.is_over:
             coro.close()  # it will never begin
         task = RunTask(coro, loop=self, name=name, context=context)  # type: ignore[arg-type] # old-style generators are no longer made
@@ -239,16 +298,41 @@ class RunLoop(asyncio.AbstractEventLoop):
         """There is none."""
 
 
+def _shuffled() -> Shuffled | None:
+    """Whether a branch is asked for by `as_completed`, which puts what it is given into a set."""
+    frame = sys._getframe(2)
+    while frame.f_globals is tasks.__dict__ and frame.f_back is not None:
+        if frame.f_code is tasks.as_completed.__code__:
+            return Shuffled(_place(frame.f_back))
+        frame = frame.f_back
+    return None
+
+
+def _place_in_code() -> str:
+    """Where the code stands that is running, asyncio's and our own left out."""
+    frame = sys._getframe(1)
+    while frame.f_back is not None and frame.f_globals["__name__"].startswith(BENEATH):
+        frame = frame.f_back
+    return _place(frame)
+
+
+def _place(frame: FrameType) -> str:
+    return f" ({frame.f_code.co_filename}:{frame.f_lineno}, in {frame.f_code.co_name})"
+
+
+async def _outcome(future: asyncio.Future[Result]) -> Result:
+    return await future
+
+
 def _code_of(handle: asyncio.Handle) -> str:
     """Where the branch stands that is to go on next."""
     task = getattr(getattr(handle, "_callback", None), "__self__", None)
     frames = task.get_stack(limit=1) if isinstance(task, RunTask) else []
-    return f" ({frames[0].f_code.co_filename}:{frames[0].f_lineno})" if frames else ""
+    return _place(frames[0]) if frames else ""
 
 
-def _end(task: RunTask[Any]) -> None:
+def _end(coroutine: Any) -> None:
     """Not by `close`, which tears an outer coroutine from an inner one that waits anew."""
-    coroutine = task.get_coro()
     for _ in range(THROWS):
         try:
             coroutine.throw(EndOfRun())

@@ -6,11 +6,15 @@ from collections.abc import Iterator
 from typing import Protocol
 
 from assay.sdk.faults import DefinitionFault, WorkflowMisuse
-from assay.sdk.replay.loop import Endless, RunLoop, RunTask
+from assay.sdk.replay.loop import Endless, RunLoop, RunTask, Shared, Shuffled
 
-FOREIGN = "attached to a different loop"
+FOREIGN = (
+    "attached to a different loop",
+    "await wasn't used with future",  # said of the same future when it is awaited once more
+    "Task got bad yield",
+)
+BOUND = "is bound to a different event loop"
 ELSEWHERE = "threads, connections, files and processes are out of reach of a workflow"
-STRANGE = "Task got bad yield"
 NOT_THE_USERS = ("/assay/sdk/", "/asyncio/")
 REMEDY = (
     "workflow code can await only calls of its ctx and asyncio's own tasks, events, queues and "
@@ -18,11 +22,25 @@ REMEDY = (
 )
 EXIT = "code of a workflow wants to exit from its worker"
 EXIT_REMEDY = "return, raise an error, or call ctx.cancel()"
-ENDLESS = "the code goes on and on without waiting for anything"
-ENDLESS_REMEDY = (
-    "wait for what is to happen (ctx.wait_for_signal, ctx.sleep, asyncio.Event) instead of asking "
-    "for it again and again"
+SHARED = "a lock, an event or a queue is shared with another run, or with code outside of runs"
+SHARED_REMEDY = (
+    "make it inside of the workflow; runs tell each other things by signals and activities"
 )
+NOTICED = {
+    Endless: (
+        "the code goes on and on without waiting for anything",
+        (
+            "wait for what is to happen (ctx.wait_for_signal, ctx.sleep, asyncio.Event) instead of "
+            "asking for it again and again"
+        ),
+    ),
+    Shuffled: (
+        "asyncio.as_completed takes coroutines in another order in every replay",
+        "make tasks of them first, with asyncio.create_task",
+    ),
+    Shared: (SHARED, SHARED_REMEDY),
+}
+"""What a run's loop notices itself, place and all."""
 
 
 class Suspect(Protocol):
@@ -56,10 +74,13 @@ def _misuse_in(error: BaseException, whole: BaseException | None) -> WorkflowMis
             return placed(error)
         case DefinitionFault():
             return placed(WorkflowMisuse(str(error)).with_traceback(error.__traceback__))
-        case Endless():
-            return WorkflowMisuse(f"{ENDLESS}{error}: {ENDLESS_REMEDY}")
-        case RuntimeError() if FOREIGN in str(error) or STRANGE in str(error):
+        case Endless() | Shuffled() | Shared():
+            what, remedy = NOTICED[type(error)]
+            return WorkflowMisuse(f"{what}{error}: {remedy}")
+        case RuntimeError() if any(said in str(error) for said in FOREIGN):
             what, remedy = "something foreign is awaited", REMEDY
+        case RuntimeError() if BOUND in str(error):
+            what, remedy = SHARED, SHARED_REMEDY
         case NotImplementedError() if _is_of_the_loop(error):
             what, remedy = ELSEWHERE, REMEDY
         case SystemExit():

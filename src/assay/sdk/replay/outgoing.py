@@ -1,13 +1,14 @@
 """What a replay has to say when it has stopped: one batch, and the work to be done beside it."""
 
 import logging
+from operator import itemgetter
 
 import msgspec
 from msgspec import Raw, Struct
 
 from assay.sdk import failure as failures
 from assay.sdk.faults import PayloadError, WorkflowMisuse
-from assay.sdk.replay.asked import Asked, Kind, Wait
+from assay.sdk.replay.asked import Asked, Kind
 from assay.sdk.replay.misuse import placed
 from assay.sdk.replay.replay import Replay, wait_command
 from assay.wire.commands import CommandBody
@@ -48,10 +49,7 @@ def outgoing(replay: Replay, now: float, snapshot: bytes | None) -> tuple[Outgoi
 
 def _calls(replay: Replay) -> list[CommandBody]:
     """Calls nobody has answered, in the order in which they were made."""
-    commands: list[CommandBody] = []
-    waits = [wait for wait in replay.waits_asked if not wait.done()]
-    replay.waits_asked = waits
-    by_timer: dict[int | str | None, Wait] = {wait.timer_seq: wait for wait in waits}
+    unsaid: list[tuple[int, CommandBody]] = []
     for asked in list(replay.pending.values()):
         if not asked.is_wanted:
             if not (asked.recorded or asked.sent):
@@ -62,16 +60,16 @@ def _calls(replay: Replay) -> list[CommandBody]:
         if asked.recorded or asked.sent or asked.command is None:
             continue
         asked.sent = True
-        commands.append(asked.command)
-        wait = by_timer.get(asked.key[1]) if asked.key[0] is Kind.TIMER else None
-        if wait is not None and not wait.held:
-            wait.held = True
-            commands.append(wait_command(wait))
-    for wait in waits:
+        unsaid.append((asked.order, asked.command))
+    replay.waits_asked = [wait for wait in replay.waits_asked if not wait.done()]
+    for wait in replay.waits_asked:
         if not wait.held:
             wait.held = True
-            commands.append(wait_command(wait))
-    return commands
+            unsaid.append(
+                (wait.order, wait_command(wait))
+            )  # at once after its timer, if it has one
+    unsaid.sort(key=itemgetter(0))
+    return [command for _, command in unsaid]
 
 
 def _children(replay: Replay) -> list[CommandBody]:

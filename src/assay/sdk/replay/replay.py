@@ -188,7 +188,7 @@ class Replay:
     def _begin(self, entry: Entry) -> None:
         self.started_at = entry.at
         try:
-            given = self.codec.decode(entry.payload, self.workflow.input_kind)
+            given = self.workflow.read(self.codec, entry.payload)
         except PayloadError as error:
             what = f"the input of workflow {self.workflow.name!r} is not what it takes"
             raise WorkflowMisuse(f"{what}{self.workflow.place}: {error}") from None

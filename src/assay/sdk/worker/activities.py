@@ -202,7 +202,7 @@ class Activities:
 def _given(codec: Codec, definition: ActivityDefinition, task: ActivityTask) -> Any:
     """The input: an activity's travels as JSON text in its task's record, here as JSON itself."""
     try:
-        return codec.decode(task.input, definition.input_kind)
+        return definition.read(codec, task.input)
     except PayloadError as misfit:
         raise PayloadError(
             f"the input of activity {task.name!r} is not what it takes: {misfit}"
