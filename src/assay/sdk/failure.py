@@ -6,6 +6,8 @@ import msgspec
 from msgspec import Raw, Struct
 
 LONGEST_TRACE = 16_000  # characters of one traceback: its end says most
+LONGEST_TEXT = 16_000  # characters of one message: its beginning does
+CUT = " […]"
 DEEPEST_CAUSE = 8  # causes of causes that are told
 
 _NULL = Raw(b"null")
@@ -50,7 +52,7 @@ def text_of(error: BaseException) -> str:
 def _said(error: BaseException) -> str:
     """Its message, if it has one: `__str__` is the user's own and may raise."""
     try:
-        return readable(str(error))
+        return cut(readable(str(error)), LONGEST_TEXT)
     except Exception:  # noqa: BLE001 - see above
         return ""
 
@@ -78,6 +80,11 @@ def as_value(failure: Failure) -> Raw:
 def of_value(raw: Raw) -> Failure | None:
     """What was raised in the place of a value; nothing if it is one."""
     return _decode_raised(raw).failure if bytes(raw).startswith(_RAISED) else None
+
+
+def cut(text: str, longest: int) -> str:
+    """Its beginning, if it is longer than that."""
+    return text if len(text) <= longest else f"{text[: longest - len(CUT)]}{CUT}"
 
 
 def readable(text: str) -> str:

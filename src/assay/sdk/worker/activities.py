@@ -11,6 +11,7 @@ from msgspec import Raw
 from assay.model.task import TaskKind
 from assay.sdk import failure as failures
 from assay.sdk.activity_context import ActivityContext, Beat
+from assay.sdk.application_error import delay_asked
 from assay.sdk.convert import Codec
 from assay.sdk.definition import ActivityDefinition
 from assay.sdk.exchange.pump import Pump
@@ -20,7 +21,8 @@ from assay.wire.exchange.answer import ActivityTask
 from assay.wire.exchange.operations import Complete, Fail, HandBack, Heartbeat, Outcome
 
 OK = 200
-TOO_LARGE = 413
+REFUSED = (400, 413, 422)  # for what it holds: said again, it would be refused again
+BRIEF = 1000  # characters of an error that nothing is to be wrong with
 OVER_KEPT = 1000  # far more than end while an answer is on its way
 GRACE_SECS = 1.0  # the engine measures start_to_close; what still runs after that is ended here
 log = logging.getLogger("assay.sdk")
@@ -151,7 +153,7 @@ class Activities:
         raw = Raw(b"null") if details is None else Raw(self._codec.encode(details))
         said = Heartbeat(no=task.no, token=task.token, details=raw)
         outcome = await self._pump().say(said)
-        if outcome.status in (400, TOO_LARGE, 422):
+        if outcome.status in REFUSED:
             raise PayloadError(f"the engine refuses the details of a heartbeat: {outcome.error}")
         if outcome.status != OK or outcome.cancel_requested is True:
             attempt.is_unwanted = True  # it is cancelled, or the attempt has been given up
@@ -160,14 +162,13 @@ class Activities:
     def _fail(self, attempt: Attempt, error: BaseException) -> None:
         task = attempt.task
         log.info("activity %s of %s failed: %r", task.name, task.workflow_id, error)
-        retry_after = getattr(error, "retry_after", None)
         said = Fail(
             no=task.no,
             token=task.token,
             error=failures.text_of(error),
             failure=failures.written(failures.failure_of(error)),
             retryable=getattr(error, "retryable", True) is not False,
-            retry_after_secs=retry_after if isinstance(retry_after, (int, float)) else None,
+            retry_after_secs=delay_asked(error),
         )
         self._report(attempt, said)
 
@@ -193,10 +194,9 @@ class Activities:
             return
         task = attempt.task
         log.info("activity %s of %s: %s", task.name, task.workflow_id, outcome.error)
-        if isinstance(said, Complete) and outcome.status in (400, TOO_LARGE, 422):
-            why = f"the engine refused the result: {outcome.error}"
+        if outcome.status in REFUSED:
             with contextlib.suppress(RuntimeError):
-                self._pump().tell(Fail(no=task.no, token=task.token, error=why))
+                self._pump().tell(_plainly(said, outcome.error))
 
 
 def _given(codec: Codec, definition: ActivityDefinition, task: ActivityTask) -> Any:
@@ -207,3 +207,11 @@ def _given(codec: Codec, definition: ActivityDefinition, task: ActivityTask) -> 
         raise PayloadError(
             f"the input of activity {task.name!r} is not what it takes: {misfit}"
         ) from None
+
+
+def _plainly(said: Complete | Fail, why: object) -> Fail:
+    """What is told of an attempt whose report was refused: without anything that need not be."""
+    if isinstance(said, Complete):
+        return Fail(no=said.no, token=said.token, error=f"the engine refused the result: {why}")
+    brief = failures.cut(said.error, BRIEF)
+    return Fail(no=said.no, token=said.token, error=brief, retryable=said.retryable)
