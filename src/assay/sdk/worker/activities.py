@@ -32,14 +32,13 @@ Call = Callable[[], Any]
 class Attempt:
     """One attempt in hand."""
 
-    __slots__ = ("beats_itself", "began", "is_unwanted", "task", "work")
+    __slots__ = ("began", "is_unwanted", "task", "work")
 
     def __init__(self, task: ActivityTask) -> None:
         self.task = task
         self.work: asyncio.Task[None] | None = None
         self.began = False
         self.is_unwanted = False
-        self.beats_itself = False  # then its silence means that it is stuck
 
 
 class Activities:
@@ -149,7 +148,6 @@ class Activities:
 
     async def _beat(self, attempt: Attempt, details: Any) -> bool:
         task = attempt.task
-        attempt.beats_itself = True
         raw = Raw(b"null") if details is None else Raw(self._codec.encode(details))
         said = Heartbeat(no=task.no, token=task.token, details=raw)
         outcome = await self._pump().say(said)

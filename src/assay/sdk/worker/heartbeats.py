@@ -32,7 +32,7 @@ class Heartbeats:
     def __init__(
         self,
         *,
-        look: Callable[[bool], Sign],
+        look: Callable[[], Sign],
         beat: Callable[[Sign], None],
         every: Callable[[], float],
         turn: Callable[[Callable[[], None]], object],
@@ -71,7 +71,7 @@ class Heartbeats:
 
     def _beat_once(self) -> None:
         try:
-            self._beat(self._look(self._is_told))
+            self._beat(self._look())
         except Exception as fault:  # noqa: BLE001 - the next one may get through
             log.warning("a heartbeat did not get through: %s", fault)
 

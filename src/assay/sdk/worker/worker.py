@@ -78,7 +78,7 @@ class Worker:
         self.pump = Pump(self._transport, self.id, self, may_have_missed=self.introduce is not None)
         beside = self._transport.from_thread()
         heartbeats = Heartbeats(
-            look=lambda is_stuck: self._in_hand(is_stuck=is_stuck),
+            look=self._in_hand,
             beat=partial(self._beat, beside),
             every=self._beat_every,
             turn=self._loop.call_soon_threadsafe,
@@ -241,16 +241,12 @@ class Worker:
         ]
         return min([LONGEST_SECS, self._lease_secs / 3, *(secs / 3 for secs in shortest)])
 
-    def _in_hand(self, *, is_stuck: bool) -> Sign:
-        """Called from another thread: what is read is copied in one go.
-
-        An attempt that beats by itself is left to that, unless the loop cannot pass its beats on.
-        """
+    def _in_hand(self) -> Sign:
+        """Called from another thread: what is read is copied in one go."""
         attempts = [
             (attempt.task.no, attempt.task.token)
             for attempt in list(self._activities.by_token.values())
             if attempt.task.heartbeat_timeout_secs is not None
-            and (is_stuck or not attempt.beats_itself)
         ]
         return Sign(self._runs.claimed_ids, attempts)
 
@@ -263,6 +259,7 @@ class Worker:
                 self._loop.call_soon_threadsafe(self._beat_here, path, body)
 
     def _signs(self, sign: Sign) -> Iterator[tuple[str, bytes]]:
+        """Those of attempts are without details, so that what user code said last is kept."""
         held = {"worker_id": self.id, "workflow_ids": sign.runs}
         yield "/workers/heartbeat", _encode(held)
         for no, token in sign.attempts:
