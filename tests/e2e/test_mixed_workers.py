@@ -314,6 +314,8 @@ def test_a_drained_worker_strands_nothing(own_server: Server, tmp_path: Path) ->
                     brief,
                     await api.start(workflow_type="rest", input=LONG_SECS),
                     await api.start(workflow_type="dream", input=LONG_SECS),
+                    await api.start(workflow_type="rest_plainly", input=LONG_SECS),
+                    await api.start(workflow_type="dream_plainly", input=LONG_SECS),
                 ]
                 for id in busy:
                     await until(lambda: api.describe(id), is_under_way)  # noqa: B023 - awaited here
@@ -322,7 +324,7 @@ def test_a_drained_worker_strands_nothing(own_server: Server, tmp_path: Path) ->
                 began = time.monotonic()
                 ending = asyncio.create_task(asyncio.to_thread(slow.terminate))
                 found = await results(api, busy, SOON_SECS)
-                assert found == ["the slow one", "the quick one", "the quick one"]
+                assert found == ["the slow one"] + ["the quick one"] * 4
                 assert await ending == 0, slow.said()
                 assert await woken(api, dozer, KEPT_SECS + SLACK_SECS) == ["the quick one"]
                 assert time.monotonic() - began < SOON_SECS

@@ -6,6 +6,7 @@ to a journal by whoever runs it; what is recorded once is the business of the hi
 
 import asyncio
 import sys
+import time
 import uuid
 from typing import Any
 
@@ -75,6 +76,30 @@ async def linger(ctx: assay.ActivityContext, secs: float) -> str:
     return name()
 
 
+@assay.activity
+def linger_plainly(ctx: assay.ActivityContext, secs: float) -> str:
+    """The same in a thread."""
+    time.sleep(secs if is_slow() else 0.0)
+    return name()
+
+
+@assay.workflow
+async def rest_plainly(ctx: assay.WorkflowContext, secs: float) -> str:
+    """An activity that nobody can interrupt."""
+    return await ctx.execute_activity(linger_plainly, secs, task_queue=queue())
+
+
+@assay.workflow
+async def dream_plainly(ctx: assay.WorkflowContext, secs: float) -> str:
+    """Nor this step."""
+
+    def dream() -> str:
+        time.sleep(secs if is_slow() else 0.0)
+        return name()
+
+    return await ctx.step(dream)
+
+
 @assay.workflow
 async def rest(ctx: assay.WorkflowContext, secs: float) -> str:
     """An activity that takes long."""
@@ -99,8 +124,8 @@ async def doze(ctx: assay.WorkflowContext) -> str:
     return await ctx.step(name)
 
 
-WORKFLOWS = (voyage, ferry, rest, dream, doze)
-ACTIVITIES = (add, linger)
+WORKFLOWS = (voyage, ferry, rest, rest_plainly, dream, dream_plainly, doze)
+ACTIVITIES = (add, linger, linger_plainly)
 
 
 def queue() -> str:

@@ -17,8 +17,8 @@ from assay.engine.seeds import Seeds
 from assay.errors import UsageFault
 from assay.model.time import micros, seconds
 from assay.sdk.definition import ActivityDefinition, name_of
-from assay.sdk.worker.activities import Call
 from assay.sdk.worker.options import WorkerOptions
+from assay.sdk.worker.threads import Call
 from assay.sdk.worker.worker import Worker
 from assay.server.app import create_app
 from assay.server.settings import Settings

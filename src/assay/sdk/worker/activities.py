@@ -17,6 +17,7 @@ from assay.sdk.definition import ActivityDefinition
 from assay.sdk.exchange.pump import Pump
 from assay.sdk.faults import PayloadError
 from assay.sdk.worker.registry import Registry
+from assay.sdk.worker.threads import Call
 from assay.wire.exchange.answer import ActivityTask
 from assay.wire.exchange.operations import Complete, Fail, HandBack, Heartbeat, Outcome
 
@@ -26,7 +27,6 @@ BRIEF = 1000  # characters of an error that nothing is to be wrong with
 OVER_KEPT = 1000  # far more than end while an answer is on its way
 GRACE_SECS = 1.0  # the engine measures start_to_close; what still runs after that is ended here
 log = logging.getLogger("assay.sdk")
-Call = Callable[[], Any]
 
 
 class Attempt:

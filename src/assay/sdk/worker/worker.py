@@ -5,7 +5,6 @@ import contextlib
 import logging
 import socket
 from collections.abc import Awaitable, Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import Any
 
@@ -18,12 +17,13 @@ from assay.sdk.exchange.backoff import Backoff
 from assay.sdk.exchange.pump import Pump
 from assay.sdk.faults import ClientFault, refusal
 from assay.sdk.transport import Reply, ThreadTransport, Transport
-from assay.sdk.worker.activities import Activities, Call
+from assay.sdk.worker.activities import Activities
 from assay.sdk.worker.heartbeats import LONGEST_SECS, Heartbeats, Sign
 from assay.sdk.worker.options import WorkerOptions
 from assay.sdk.worker.registry import Registry
 from assay.sdk.worker.runs import Runs
 from assay.sdk.worker.sigterm import heeding_sigterm
+from assay.sdk.worker.threads import Call, Threads
 from assay.wire.exchange.answer import ExchangeAnswer
 from assay.wire.exchange.operations import HandBack
 from assay.wire.exchange.request import Taking
@@ -58,7 +58,7 @@ class Worker:
             in_thread=self.run_in_thread,
             room=options.max_concurrent_activities,
         )
-        self._threads: ThreadPoolExecutor | None = None
+        self._threads = Threads(max(options.max_concurrent_activities, 1), "assay-worker")
         self._lease_secs = 30.0
         self._is_draining = False
         self._is_leaving = False
@@ -160,8 +160,7 @@ class Worker:
                     await self.pump.leave()
             await self.pump.close()
         finally:
-            if self._threads is not None:
-                self._threads.shutdown(wait=False, cancel_futures=True)
+            self._threads.close()
 
     # -- the pump's partner ----------------------------------------------------------------------
 
@@ -227,11 +226,7 @@ class Worker:
 
     def run_in_thread(self, call: Call) -> "asyncio.Future[Any]":
         """A plain function, beside the loop."""
-        if self._threads is None:
-            self._threads = ThreadPoolExecutor(
-                max(self.options.max_concurrent_activities, 1), "assay-worker"
-            )
-        return asyncio.get_running_loop().run_in_executor(self._threads, _called, call)
+        return self._threads.run(call)
 
     def _beat_every(self) -> float:
         shortest = [
@@ -270,11 +265,3 @@ class Worker:
         task = self._loop.create_task(self._transport.request("POST", path, body))
         self._beats.add(task)
         task.add_done_callback(self._beats.discard)
-
-
-def _called(call: Call) -> Any:
-    """In a thread. No future can hold a StopIteration, so it comes as something else."""
-    try:
-        return call()
-    except StopIteration as error:
-        raise RuntimeError("the function raised StopIteration") from error
