@@ -15,6 +15,7 @@ from assay.embedded.transport import HereTransport
 from assay.engine.runner import Rules, Runner
 from assay.engine.seeds import Seeds
 from assay.errors import UsageFault
+from assay.model.task import TaskKind
 from assay.model.time import micros, seconds
 from assay.sdk.definition import ActivityDefinition, name_of
 from assay.sdk.worker.options import WorkerOptions
@@ -163,14 +164,16 @@ class _Worker(Worker):
     takes_activities = True
     quiet: Quiet
 
-    def run_in_thread(self, call: Call) -> "asyncio.Future[Any]":
+    def run_in_thread(
+        self, kind: TaskKind, call: Call, begins: Callable[[], None]
+    ) -> "asyncio.Future[Any]":
         """A plain function, beside the loop, in its turn."""
-        return asyncio.get_running_loop().create_task(self._in_turn(call))
+        return asyncio.get_running_loop().create_task(self._in_turn(kind, call, begins))
 
-    async def _in_turn(self, call: Call) -> Any:
+    async def _in_turn(self, kind: TaskKind, call: Call, begins: Callable[[], None]) -> Any:
         async with self._turn:
             await self.quiet.comes()
-            return await super().run_in_thread(call)
+            return await super().run_in_thread(kind, call, begins)
 
     @cached_property
     def _turn(self) -> asyncio.Lock:

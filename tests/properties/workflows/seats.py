@@ -116,7 +116,9 @@ class Seat:
         self.alive = True
         self.frozen_until = 0
 
-    def run_in_thread(self, call: Callable[[], Any]) -> "asyncio.Future[Any]":
+    def run_in_thread(
+        self, kind: TaskKind, call: Callable[[], Any], begins: Callable[[], None]
+    ) -> "asyncio.Future[Any]":
         """The function runs when the world says so."""
         future: asyncio.Future[Any] = self.loop.create_future()
         self.threads.append((future, call))

@@ -18,6 +18,9 @@ SECS = 10.0
 NAME: contextvars.ContextVar[str] = contextvars.ContextVar("NAME")
 
 
+def nothing() -> None: ...
+
+
 def alive() -> list[threading.Thread]:
     return [thread for thread in threading.enumerate() if thread.name.startswith("test-thread")]
 
@@ -34,11 +37,11 @@ def test_values_and_faults_come_back(run: Run) -> None:
 
     async def story() -> None:
         threads = Threads(2, "test-thread")
-        assert await threads.run(lambda: 42) == 42
+        assert await threads.run(lambda: 42, nothing) == 42
         with pytest.raises(LookupError, match="as it was"):
-            await threads.run(fail)
+            await threads.run(fail, nothing)
         with pytest.raises(RuntimeError, match="StopIteration"):
-            await threads.run(lambda: next(iter(())))
+            await threads.run(lambda: next(iter(())), nothing)
         assert len(alive()) == 1
         threads.close()
         await ended()
@@ -50,8 +53,8 @@ def test_a_function_has_the_context_of_whoever_asks(run: Run) -> None:
     async def story() -> None:
         threads = Threads(1, "test-thread")
         NAME.set("outer")
-        assert await threads.run(NAME.get) == "outer"
-        await threads.run(lambda: NAME.set("inner"))
+        assert await threads.run(NAME.get, nothing) == "outer"
+        await threads.run(lambda: NAME.set("inner"), nothing)
         assert NAME.get() == "outer"
         threads.close()
 
@@ -67,8 +70,8 @@ def test_what_finds_no_thread_waits_for_one(run: Run) -> None:
 
     async def story() -> None:
         threads = Threads(2, "test-thread")
-        first = [threads.run(work) for _ in range(2)]
-        later = [threads.run(threading.get_ident) for _ in range(3)]
+        first = [threads.run(work, nothing) for _ in range(2)]
+        later = [threads.run(threading.get_ident, nothing) for _ in range(3)]
         later[1].cancel()
         await asyncio.to_thread(meeting.wait)
         assert len(alive()) == 2
@@ -90,14 +93,16 @@ def test_what_was_given_up_keeps_its_thread_until_it_ends(run: Run) -> None:
 
     async def story() -> None:
         threads = Threads(1, "test-thread")
-        given_up = threads.run(work)
+        given_up = threads.run(work, nothing)
         await asyncio.to_thread(begun.wait, SECS)
         given_up.cancel()
-        following = threads.run(lambda: "following")
+        told: list[str] = []
+        following = threads.run(lambda: "following", lambda: told.append("begins"))
         await asyncio.sleep(0.02)
-        assert not following.done()
+        assert not told
         go.set()
         assert await following == "following"
+        assert told == ["begins"]
         threads.close()
         await ended()
 
@@ -113,11 +118,11 @@ def test_what_waits_at_the_end_is_not_begun(run: Run) -> None:
 
     async def story() -> None:
         threads = Threads(1, "test-thread")
-        under_way, waiting = threads.run(work), threads.run(lambda: None)
+        under_way, waiting = threads.run(work, nothing), threads.run(lambda: None, nothing)
         await asyncio.to_thread(begun.wait, SECS)
         threads.close()
         assert waiting.cancelled()
-        assert threads.run(lambda: None).cancelled()
+        assert threads.run(lambda: None, nothing).cancelled()
         go.set()
         await under_way
         await ended()
@@ -131,7 +136,8 @@ def test_a_program_ends_while_they_run() -> None:
         from assay.sdk.worker.threads import Threads
         async def main():
             begun = threading.Event()
-            Threads(1, "test-thread").run(lambda: begun.set() or threading.Event().wait())
+            endless = lambda: begun.set() or threading.Event().wait()
+            Threads(1, "test-thread").run(endless, lambda: None)
             await asyncio.to_thread(begun.wait)
         asyncio.run(main())
         print("over")

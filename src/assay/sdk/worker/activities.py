@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import logging
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from msgspec import Raw
@@ -17,7 +18,7 @@ from assay.sdk.definition import ActivityDefinition
 from assay.sdk.exchange.pump import Pump
 from assay.sdk.faults import PayloadError
 from assay.sdk.worker.registry import Registry
-from assay.sdk.worker.threads import Call
+from assay.sdk.worker.threads import InThread, allow
 from assay.wire.exchange.answer import ActivityTask
 from assay.wire.exchange.operations import Complete, Fail, HandBack, Heartbeat, Outcome
 
@@ -50,7 +51,7 @@ class Activities:
         registry: Registry,
         codec: Codec,
         pump: Callable[[], Pump],
-        in_thread: Callable[[Call], "asyncio.Future[Any]"],
+        in_thread: InThread,
         room: int,
     ) -> None:
         self.room = room
@@ -102,10 +103,11 @@ class Activities:
         if definition is None:
             self._fail(attempt, LookupError(f"No handler registered for activity: {task.name}"))
             return
-        scope = asyncio.timeout(task.start_to_close_secs + GRACE_SECS)
+        scope = asyncio.timeout(None)
+        begins = partial(allow, scope, task.start_to_close_secs + GRACE_SECS)
         try:
             async with scope:
-                result = Raw(self._codec.encode(await self._run(attempt, definition)))
+                result = Raw(self._codec.encode(await self._run(attempt, definition, begins)))
         except KeyboardInterrupt:
             raise
         except BaseException as error:
@@ -118,7 +120,9 @@ class Activities:
         else:
             self._report(attempt, Complete(no=task.no, token=task.token, result=result))
 
-    async def _run(self, attempt: Attempt, definition: ActivityDefinition) -> Any:
+    async def _run(
+        self, attempt: Attempt, definition: ActivityDefinition, begins: Callable[[], None]
+    ) -> Any:
         task = attempt.task
         given = _given(self._codec, definition, task)
         details = self._codec.decode(task.details)
@@ -130,8 +134,9 @@ class Activities:
             beat=self._beater(attempt, is_async=definition.is_async),
         )
         if definition.is_async:
+            begins()
             return await definition.call(ctx, given)
-        value = await self._in_thread(lambda: definition.call(ctx, given))
+        value = await self._in_thread(lambda: definition.call(ctx, given), begins)
         return await value if asyncio.iscoroutine(value) else value
 
     def _beater(self, attempt: Attempt, *, is_async: bool) -> Callable[[Any], Any]:

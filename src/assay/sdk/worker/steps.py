@@ -13,25 +13,25 @@ from assay.sdk import failure as failures
 from assay.sdk.convert import Codec
 from assay.sdk.replay.asked import Asked
 from assay.sdk.step_policy import StepPolicy
+from assay.sdk.worker.threads import Call, InThread, allow
 from assay.wire.commands.recorded import RecordStep
 
 TOO_LONG = "start_to_close timeout"  # the words that the engine has for an activity's
 
-RunInThread = Callable[[Callable[[], Any]], "asyncio.Future[Any]"]
-
 
 async def run_step(
-    asked: Asked, codec: Codec, run_in_thread: RunInThread, dice: random.Random
+    asked: Asked, codec: Codec, in_thread: InThread, dice: random.Random
 ) -> RecordStep:
     """One attempt. An error is recorded too: whether another attempt follows, and when."""
     work, number = asked.work, asked.key[1]
     assert work is not None
     assert isinstance(number, int)
     policy: StepPolicy = work.policy
-    scope = asyncio.timeout(policy.start_to_close_secs)
+    scope = asyncio.timeout(None)  # its time begins when it does: there may be no thread yet
+    begins = partial(allow, scope, policy.start_to_close_secs)
     try:
         async with scope:
-            value = await _call(work.call, run_in_thread)
+            value = await _call(work.call, begins, in_thread)
         result = Raw(codec.encode(value))
     except KeyboardInterrupt:
         raise
@@ -52,11 +52,12 @@ async def run_step(
     return RecordStep(seq=number, name=asked.name, attempt=work.attempt, result=result)
 
 
-async def _call(call: Callable[[], Any], run_in_thread: RunInThread) -> Any:
+async def _call(call: Call, begins: Callable[[], None], in_thread: InThread) -> Any:
     """An `async def` on the loop, anything else in a thread."""
     if inspect.iscoroutinefunction(_plain(call)):
+        begins()
         return await call()
-    value = await run_in_thread(call)
+    value = await in_thread(call, begins)
     return await value if inspect.isawaitable(value) else value
 
 

@@ -15,6 +15,13 @@ from queue import SimpleQueue
 from typing import Any
 
 Call = Callable[[], Any]
+InThread = Callable[[Call, Callable[[], None]], "asyncio.Future[Any]"]
+"""`Threads.run`, or what stands for it: a function, and what is called when it begins."""
+
+
+def allow(scope: asyncio.Timeout, secs: float) -> None:
+    """So much time from now on."""
+    scope.reschedule(asyncio.get_running_loop().time() + secs)
 
 
 class Threads:
@@ -28,12 +35,13 @@ class Threads:
         self._waiting: deque[_Work] = deque()
         self._is_closed = False
 
-    def run(self, call: Call) -> "asyncio.Future[Any]":
+    def run(self, call: Call, begins: Callable[[], None]) -> "asyncio.Future[Any]":
         """What the function returns, or raises. Whoever gives it up before it begins, prevents it.
 
-        The function has the context of whoever asks, as with `asyncio.to_thread`.
+        `begins` is called as soon as there is a thread for it. The function has the context of
+        whoever asks, as with `asyncio.to_thread`.
         """
-        work = _Work(call)
+        work = _Work(call, begins)
         if self._is_closed:
             work.answer.cancel()
         elif (thread := self._thread()) is None:
@@ -76,10 +84,11 @@ class Threads:
 class _Work:
     """A function, and who waits for it."""
 
-    __slots__ = ("answer", "call", "context")
+    __slots__ = ("answer", "begins", "call", "context")
 
-    def __init__(self, call: Call) -> None:
+    def __init__(self, call: Call, begins: Callable[[], None]) -> None:
         self.call = call
+        self.begins = begins
         self.context = contextvars.copy_context()
         self.answer: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
 
@@ -106,7 +115,9 @@ class _Thread:
         threading.Thread(target=self._live, name=name, daemon=True).start()
 
     def take(self, work: _Work | None) -> None:
-        """Begin it, if it is free; on the loop, which knows that it is."""
+        """Begin it; called on the loop, which knows that this thread is free."""
+        if work is not None:
+            work.begins()
         self._given.put(work)
 
     def _live(self) -> None:

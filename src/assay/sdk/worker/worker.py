@@ -55,10 +55,14 @@ class Worker:
             registry=registry,
             codec=codec,
             pump=lambda: self.pump,
-            in_thread=self.run_in_thread,
+            in_thread=partial(self.run_in_thread, TaskKind.ACTIVITY),
             room=options.max_concurrent_activities,
         )
-        self._threads = Threads(max(options.max_concurrent_activities, 1), "assay-worker")
+        threads = max(options.max_concurrent_activities, 1)
+        self._threads = {  # of an activity that waited for a step the engine would think it runs
+            TaskKind.WORKFLOW: Threads(threads, "assay-worker-steps"),
+            TaskKind.ACTIVITY: Threads(threads, "assay-worker-activities"),
+        }
         self._lease_secs = 30.0
         self._is_draining = False
         self._is_leaving = False
@@ -160,7 +164,8 @@ class Worker:
                     await self.pump.leave()
             await self.pump.close()
         finally:
-            self._threads.close()
+            for threads in self._threads.values():
+                threads.close()
 
     # -- the pump's partner ----------------------------------------------------------------------
 
@@ -224,9 +229,11 @@ class Worker:
 
     # -- threads ---------------------------------------------------------------------------------
 
-    def run_in_thread(self, call: Call) -> "asyncio.Future[Any]":
+    def run_in_thread(
+        self, kind: TaskKind, call: Call, begins: Callable[[], None]
+    ) -> "asyncio.Future[Any]":
         """A plain function, beside the loop."""
-        return self._threads.run(call)
+        return self._threads[kind].run(call, begins)
 
     def _beat_every(self) -> float:
         shortest = [
