@@ -213,6 +213,57 @@ async def test_an_attempt_that_takes_too_long_fails(world: World, way: str) -> N
 
 
 @on_every_shape
+async def test_a_plain_activity_that_hangs_keeps_its_room(
+    world: World, caplog: pytest.LogCaptureFixture
+) -> None:
+    over = threading.Event()
+
+    @assay.activity
+    def hang(_ctx: assay.ActivityContext) -> None:
+        over.wait(10)
+
+    @assay.activity
+    def work(_ctx: assay.ActivityContext) -> str:
+        return "done"
+
+    @assay.workflow
+    async def call(ctx: assay.WorkflowContext, name: str) -> Any:
+        return await ctx.execute_activity(name, start_to_close_secs=0.3, max_attempts=1)
+
+    await world.deploy(call, hang, work, max_concurrent_activities=1)
+    try:
+        with pytest.raises(assay.WorkflowFailed, match="start_to_close"):
+            await world.run(call, "hang")
+        async with asyncio.timeout(10):
+            while "activity hang of" not in caplog.text:
+                await asyncio.sleep(0.01)
+        assert "start_to_close_secs (0.3 s)" in caplog.text
+        following = await world.start(call, "work")
+        await asyncio.sleep(0.6)  # taken and not begun, it would have failed by then
+    finally:
+        over.set()
+    assert await world.result(following.id) == "done"
+
+
+@on_every_shape
+async def test_the_room_of_an_attempt_that_took_too_long_is_free_at_once(world: World) -> None:
+    @assay.activity
+    async def hang(ctx: assay.ActivityContext) -> int:
+        if ctx.attempt == 1:
+            await asyncio.get_running_loop().create_future()
+        return ctx.attempt
+
+    @assay.workflow
+    async def call(ctx: assay.WorkflowContext) -> int:
+        return await ctx.execute_activity(hang, start_to_close_secs=0.2, **QUICK)
+
+    await world.deploy(call, hang, max_concurrent_activities=1)
+    began = time.monotonic()
+    assert await world.run(call) == 2
+    assert time.monotonic() - began < 6  # far less than a request is held
+
+
+@on_every_shape
 async def test_an_attempt_outlived_by_its_run_is_told_so(world: World) -> None:
     told = asyncio.Event()
 

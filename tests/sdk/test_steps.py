@@ -254,6 +254,25 @@ async def test_steps_take_no_thread_from_activities(world: World) -> None:
 
 
 @on_every_shape
+async def test_the_log_names_a_plain_step_that_hangs(
+    world: World, caplog: pytest.LogCaptureFixture
+) -> None:
+    over = threading.Event()
+
+    @assay.workflow
+    async def hang(ctx: assay.WorkflowContext) -> None:
+        await ctx.step(over.wait, 10, name="hang", max_attempts=1, start_to_close_secs=0.1)
+
+    await world.deploy(hang)
+    try:
+        with pytest.raises(assay.WorkflowFailed, match="start_to_close"):
+            await world.run(hang)
+    finally:
+        over.set()
+    assert "step hang has run for longer than its start_to_close_secs (0.1 s)" in caplog.text
+
+
+@on_every_shape
 async def test_a_step_whose_value_is_not_json_fails_and_says_where(world: World) -> None:
     @assay.workflow
     async def odd(ctx: assay.WorkflowContext) -> str:

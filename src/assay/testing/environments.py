@@ -19,7 +19,7 @@ from assay.model.task import TaskKind
 from assay.model.time import micros, seconds
 from assay.sdk.definition import ActivityDefinition, name_of
 from assay.sdk.worker.options import WorkerOptions
-from assay.sdk.worker.threads import Call
+from assay.sdk.worker.threads import Work
 from assay.sdk.worker.worker import Worker
 from assay.server.app import create_app
 from assay.server.settings import Settings
@@ -164,16 +164,14 @@ class _Worker(Worker):
     takes_activities = True
     quiet: Quiet
 
-    def run_in_thread(
-        self, kind: TaskKind, call: Call, begins: Callable[[], None]
-    ) -> "asyncio.Future[Any]":
+    def run_in_thread(self, kind: TaskKind, work: Work) -> "asyncio.Future[Any]":
         """A plain function, beside the loop, in its turn."""
-        return asyncio.get_running_loop().create_task(self._in_turn(kind, call, begins))
+        return asyncio.get_running_loop().create_task(self._in_turn(kind, work))
 
-    async def _in_turn(self, kind: TaskKind, call: Call, begins: Callable[[], None]) -> Any:
+    async def _in_turn(self, kind: TaskKind, work: Work) -> Any:
         async with self._turn:
             await self.quiet.comes()
-            return await super().run_in_thread(kind, call, begins)
+            return await super().run_in_thread(kind, work)
 
     @cached_property
     def _turn(self) -> asyncio.Lock:

@@ -11,14 +11,15 @@ import threading
 
 import pytest
 
-from assay.sdk.worker.threads import Threads
+from assay.sdk.worker.threads import Call, Threads, Work
 from tests.unit.sdk.scripted import Run
 
 SECS = 10.0
 NAME: contextvars.ContextVar[str] = contextvars.ContextVar("NAME")
 
 
-def nothing() -> None: ...
+def work_of(call: Call) -> Work:
+    return Work(call, lambda: None)
 
 
 def alive() -> list[threading.Thread]:
@@ -37,11 +38,11 @@ def test_values_and_faults_come_back(run: Run) -> None:
 
     async def story() -> None:
         threads = Threads(2, "test-thread")
-        assert await threads.run(lambda: 42, nothing) == 42
+        assert await threads.run(work_of(lambda: 42)) == 42
         with pytest.raises(LookupError, match="as it was"):
-            await threads.run(fail, nothing)
+            await threads.run(work_of(fail))
         with pytest.raises(RuntimeError, match="StopIteration"):
-            await threads.run(lambda: next(iter(())), nothing)
+            await threads.run(work_of(lambda: next(iter(()))))
         assert len(alive()) == 1
         threads.close()
         await ended()
@@ -53,8 +54,8 @@ def test_a_function_has_the_context_of_whoever_asks(run: Run) -> None:
     async def story() -> None:
         threads = Threads(1, "test-thread")
         NAME.set("outer")
-        assert await threads.run(NAME.get, nothing) == "outer"
-        await threads.run(lambda: NAME.set("inner"), nothing)
+        assert await threads.run(work_of(NAME.get)) == "outer"
+        await threads.run(work_of(lambda: NAME.set("inner")))
         assert NAME.get() == "outer"
         threads.close()
 
@@ -70,8 +71,8 @@ def test_what_finds_no_thread_waits_for_one(run: Run) -> None:
 
     async def story() -> None:
         threads = Threads(2, "test-thread")
-        first = [threads.run(work, nothing) for _ in range(2)]
-        later = [threads.run(threading.get_ident, nothing) for _ in range(3)]
+        first = [threads.run(work_of(work)) for _ in range(2)]
+        later = [threads.run(work_of(threading.get_ident)) for _ in range(3)]
         later[1].cancel()
         await asyncio.to_thread(meeting.wait)
         assert len(alive()) == 2
@@ -93,16 +94,18 @@ def test_what_was_given_up_keeps_its_thread_until_it_ends(run: Run) -> None:
 
     async def story() -> None:
         threads = Threads(1, "test-thread")
-        given_up = threads.run(work, nothing)
+        told: list[str] = []
+        given_up = threads.run(
+            Work(work, lambda: told.append("began"), lambda: told.append("ended"))
+        )
         await asyncio.to_thread(begun.wait, SECS)
         given_up.cancel()
-        told: list[str] = []
-        following = threads.run(lambda: "following", lambda: told.append("begins"))
+        following = threads.run(Work(lambda: "following", lambda: told.append("began")))
         await asyncio.sleep(0.02)
-        assert not told
+        assert told == ["began"]
         go.set()
         assert await following == "following"
-        assert told == ["begins"]
+        assert told == ["began", "ended", "began"]
         threads.close()
         await ended()
 
@@ -118,11 +121,11 @@ def test_what_waits_at_the_end_is_not_begun(run: Run) -> None:
 
     async def story() -> None:
         threads = Threads(1, "test-thread")
-        under_way, waiting = threads.run(work, nothing), threads.run(lambda: None, nothing)
+        under_way, waiting = threads.run(work_of(work)), threads.run(work_of(lambda: None))
         await asyncio.to_thread(begun.wait, SECS)
         threads.close()
         assert waiting.cancelled()
-        assert threads.run(lambda: None, nothing).cancelled()
+        assert threads.run(work_of(lambda: None)).cancelled()
         go.set()
         await under_way
         await ended()
@@ -133,11 +136,11 @@ def test_what_waits_at_the_end_is_not_begun(run: Run) -> None:
 def test_a_program_ends_while_they_run() -> None:
     script = """
         import asyncio, threading
-        from assay.sdk.worker.threads import Threads
+        from assay.sdk.worker.threads import Threads, Work
         async def main():
             begun = threading.Event()
             endless = lambda: begun.set() or threading.Event().wait()
-            Threads(1, "test-thread").run(endless, lambda: None)
+            Threads(1, "test-thread").run(Work(endless, lambda: None))
             await asyncio.to_thread(begun.wait)
         asyncio.run(main())
         print("over")

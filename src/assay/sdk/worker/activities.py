@@ -18,7 +18,7 @@ from assay.sdk.definition import ActivityDefinition
 from assay.sdk.exchange.pump import Pump
 from assay.sdk.faults import PayloadError
 from assay.sdk.worker.registry import Registry
-from assay.sdk.worker.threads import InThread, allow
+from assay.sdk.worker.threads import InThread, Work, allow
 from assay.wire.exchange.answer import ActivityTask
 from assay.wire.exchange.operations import Complete, Fail, HandBack, Heartbeat, Outcome
 
@@ -27,17 +27,22 @@ REFUSED = (400, 413, 422)  # for what it holds: said again, it would be refused 
 BRIEF = 1000  # characters of an error that nothing is to be wrong with
 OVER_KEPT = 1000  # far more than end while an answer is on its way
 GRACE_SECS = 1.0  # the engine measures start_to_close; what still runs after that is ended here
+STUCK = (
+    "activity %s of %s has run for longer than its start_to_close_secs (%g s), and nothing can end "
+    "a plain function: it takes the place of an activity until it returns"
+)
 log = logging.getLogger("assay.sdk")
 
 
 class Attempt:
     """One attempt in hand."""
 
-    __slots__ = ("began", "is_unwanted", "task", "work")
+    __slots__ = ("began", "is_unwanted", "task", "thread", "work")
 
     def __init__(self, task: ActivityTask) -> None:
         self.task = task
         self.work: asyncio.Task[None] | None = None
+        self.thread: Work | None = None
         self.began = False
         self.is_unwanted = False
 
@@ -60,6 +65,7 @@ class Activities:
         self._over: dict[
             str, None
         ] = {}  # the latest that were in hand: the engine may not know yet
+        self._stuck: set[str] = set()  # given up, and still in their threads
         self._registry = registry
         self._codec = codec
         self._pump = pump
@@ -68,7 +74,7 @@ class Activities:
     @property
     def free(self) -> int:
         """How many more it takes."""
-        return self.room - len(self.by_token)
+        return self.room - len(self.by_token) - len(self._stuck)
 
     def take(self, task: ActivityTask) -> None:
         """A task has come."""
@@ -114,7 +120,7 @@ class Activities:
             if attempt.work is not None and attempt.work.cancelling():
                 raise  # it was handed back
             if scope.expired():
-                self.by_token.pop(task.token, None)  # the engine has given it up by now
+                self._give_up(attempt)
                 return
             self._fail(attempt, error)
         else:
@@ -136,8 +142,25 @@ class Activities:
         if definition.is_async:
             begins()
             return await definition.call(ctx, given)
-        value = await self._in_thread(lambda: definition.call(ctx, given), begins)
+        ends = partial(self._has_left_thread, attempt)
+        attempt.thread = Work(lambda: definition.call(ctx, given), begins, ends)
+        value = await self._in_thread(attempt.thread)
         return await value if asyncio.iscoroutine(value) else value
+
+    def _give_up(self, attempt: Attempt) -> None:
+        """The engine has, by now. A plain function cannot be ended: it keeps its room."""
+        task = attempt.task
+        self.by_token.pop(task.token, None)
+        if attempt.thread is not None and attempt.thread.is_under_way:
+            self._stuck.add(task.token)
+            log.warning(STUCK, task.name, task.workflow_id, task.start_to_close_secs)
+        self._pump().announce()
+
+    def _has_left_thread(self, attempt: Attempt) -> None:
+        attempt.thread = None
+        if attempt.task.token in self._stuck:
+            self._stuck.discard(attempt.task.token)
+            self._pump().announce()
 
     def _beater(self, attempt: Attempt, *, is_async: bool) -> Callable[[Any], Any]:
         """How an attempt says that it is alive: from the loop, or from its thread."""

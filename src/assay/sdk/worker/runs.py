@@ -8,7 +8,6 @@ import asyncio
 import logging
 import random
 from collections import OrderedDict
-from collections.abc import Callable
 from functools import partial
 from typing import Any, Protocol
 
@@ -24,7 +23,7 @@ from assay.sdk.worker.live_run import LiveRun
 from assay.sdk.worker.options import WorkerOptions
 from assay.sdk.worker.registry import Registry
 from assay.sdk.worker.steps import run_step
-from assay.sdk.worker.threads import Call
+from assay.sdk.worker.threads import Work
 from assay.wire.commands import CommandBody
 from assay.wire.commands.endings import FailWorkflow
 from assay.wire.exchange.answer import Entry, RunTask
@@ -45,9 +44,7 @@ class Owner(Protocol):
     codec: Codec
     pump: Pump
 
-    def run_in_thread(
-        self, kind: TaskKind, call: Call, begins: Callable[[], None]
-    ) -> "asyncio.Future[Any]":
+    def run_in_thread(self, kind: TaskKind, work: Work) -> "asyncio.Future[Any]":
         """A plain function, beside the loop."""
 
 

@@ -15,13 +15,44 @@ from queue import SimpleQueue
 from typing import Any
 
 Call = Callable[[], Any]
-InThread = Callable[[Call, Callable[[], None]], "asyncio.Future[Any]"]
-"""`Threads.run`, or what stands for it: a function, and what is called when it begins."""
+InThread = Callable[["Work"], "asyncio.Future[Any]"]
 
 
 def allow(scope: asyncio.Timeout, secs: float) -> None:
     """So much time from now on."""
     scope.reschedule(asyncio.get_running_loop().time() + secs)
+
+
+def _nothing() -> None: ...
+
+
+class Work:
+    """A function; `begins` is called when there is a thread for it, `ends` when that is free again.
+
+    It has the context of whoever made this, as with `asyncio.to_thread`.
+    """
+
+    __slots__ = ("answer", "begins", "call", "context", "ends", "is_under_way")
+
+    def __init__(
+        self, call: Call, begins: Callable[[], None], ends: Callable[[], None] = _nothing
+    ) -> None:
+        self.call = call
+        self.begins = begins
+        self.ends = ends
+        self.context = contextvars.copy_context()
+        self.is_under_way = False
+        self.answer: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
+
+    def finish(self, value: Any, error: BaseException | None) -> None:
+        """It is over; perhaps nobody waits for its answer any more."""
+        self.is_under_way = False
+        if not self.answer.done():
+            if error is None:
+                self.answer.set_result(value)
+            else:
+                self.answer.set_exception(error)
+        self.ends()
 
 
 class Threads:
@@ -32,16 +63,11 @@ class Threads:
         self._name = name
         self._begun = 0
         self._free: list[_Thread] = []
-        self._waiting: deque[_Work] = deque()
+        self._waiting: deque[Work] = deque()
         self._is_closed = False
 
-    def run(self, call: Call, begins: Callable[[], None]) -> "asyncio.Future[Any]":
-        """What the function returns, or raises. Whoever gives it up before it begins, prevents it.
-
-        `begins` is called as soon as there is a thread for it. The function has the context of
-        whoever asks, as with `asyncio.to_thread`.
-        """
-        work = _Work(call, begins)
+    def run(self, work: Work) -> "asyncio.Future[Any]":
+        """What the function returns, or raises. What is given up before it begins never does."""
         if self._is_closed:
             work.answer.cancel()
         elif (thread := self._thread()) is None:
@@ -68,8 +94,8 @@ class Threads:
         self._begun += 1
         return thread
 
-    def _done(self, thread: "_Thread", work: "_Work", value: Any, error: Any) -> None:
-        work.end(value, error)
+    def _done(self, thread: "_Thread", work: Work, value: Any, error: Any) -> None:
+        work.finish(value, error)
         while self._waiting:
             following = self._waiting.popleft()
             if not following.answer.done():
@@ -81,28 +107,7 @@ class Threads:
             self._free.append(thread)
 
 
-class _Work:
-    """A function, and who waits for it."""
-
-    __slots__ = ("answer", "begins", "call", "context")
-
-    def __init__(self, call: Call, begins: Callable[[], None]) -> None:
-        self.call = call
-        self.begins = begins
-        self.context = contextvars.copy_context()
-        self.answer: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
-
-    def end(self, value: Any, error: BaseException | None) -> None:
-        """It is over; perhaps nobody waits any more."""
-        if self.answer.done():
-            return
-        if error is None:
-            self.answer.set_result(value)
-        else:
-            self.answer.set_exception(error)
-
-
-Done = Callable[["_Thread", _Work, Any, BaseException | None], None]
+Done = Callable[["_Thread", Work, Any, BaseException | None], None]
 
 
 class _Thread:
@@ -111,12 +116,13 @@ class _Thread:
     def __init__(self, name: str, done: Done) -> None:
         self._done = done
         self._loop = asyncio.get_running_loop()
-        self._given: SimpleQueue[_Work | None] = SimpleQueue()
+        self._given: SimpleQueue[Work | None] = SimpleQueue()
         threading.Thread(target=self._live, name=name, daemon=True).start()
 
-    def take(self, work: _Work | None) -> None:
+    def take(self, work: Work | None) -> None:
         """Begin it; called on the loop, which knows that this thread is free."""
         if work is not None:
+            work.is_under_way = True
             work.begins()
         self._given.put(work)
 
@@ -128,7 +134,7 @@ class _Thread:
             del work, value, error  # nothing is kept alive by a thread that waits
 
 
-def _outcome(work: _Work) -> tuple[Any, BaseException | None]:
+def _outcome(work: Work) -> tuple[Any, BaseException | None]:
     """What came of it. No future can hold a StopIteration, so it comes as something else."""
     try:
         return work.context.run(work.call), None

@@ -23,7 +23,7 @@ from assay.sdk.worker.options import WorkerOptions
 from assay.sdk.worker.registry import Registry
 from assay.sdk.worker.runs import Runs
 from assay.sdk.worker.sigterm import heeding_sigterm
-from assay.sdk.worker.threads import Call, Threads
+from assay.sdk.worker.threads import Threads, Work
 from assay.wire.exchange.answer import ExchangeAnswer
 from assay.wire.exchange.operations import HandBack
 from assay.wire.exchange.request import Taking
@@ -229,11 +229,9 @@ class Worker:
 
     # -- threads ---------------------------------------------------------------------------------
 
-    def run_in_thread(
-        self, kind: TaskKind, call: Call, begins: Callable[[], None]
-    ) -> "asyncio.Future[Any]":
+    def run_in_thread(self, kind: TaskKind, work: Work) -> "asyncio.Future[Any]":
         """A plain function, beside the loop."""
-        return self._threads[kind].run(call, begins)
+        return self._threads[kind].run(work)
 
     def _beat_every(self) -> float:
         shortest = [
