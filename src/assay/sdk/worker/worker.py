@@ -66,6 +66,9 @@ class Worker:
         self._lease_secs = 30.0
         self._is_draining = False
         self._is_leaving = False
+        self._is_closed = False
+        self._life: asyncio.Timeout | None = None  # which ends when it is closed
+        self._gone = asyncio.Event()
         self._loop = asyncio.get_running_loop()
         self._beats: set[asyncio.Task[Reply]] = set()
         self._drain = asyncio.Event()
@@ -74,7 +77,19 @@ class Worker:
     # -- life ------------------------------------------------------------------------------------
 
     async def run(self) -> None:
-        """Until it is cancelled, or asked to drain."""
+        """Until it is cancelled, asked to drain, or closed."""
+        if self._is_closed:
+            raise ClientFault("the client is closed")
+        try:
+            async with asyncio.timeout(None) as self._life:
+                await self._live()
+        except TimeoutError:
+            if self._life is None or not self._life.expired():
+                raise
+        finally:
+            self._gone.set()
+
+    async def _live(self) -> None:
         if self.introduce is None:
             await self._register()
         else:
@@ -110,6 +125,14 @@ class Worker:
     def drain(self) -> None:
         """Take nothing more, finish what is in hand, then end."""
         self._drain.set()
+
+    async def close(self) -> None:
+        """Hand back what is in hand, now; `run` returns, or never begins."""
+        self._is_closed = True
+        if self._life is not None:
+            if not (self._is_leaving or self._life.expired()):
+                self._life.reschedule(self._loop.time())
+            await self._gone.wait()
 
     async def wait_until_ready(self) -> None:
         """Registered, and asking for tasks."""
@@ -156,16 +179,18 @@ class Worker:
     async def _leave(self) -> None:
         """The rest goes back, so that others have it at once."""
         self._is_draining = self._is_leaving = True
+        if self._life is not None and not self._life.expired():
+            self._life.reschedule(None)  # what closes it now only waits
         self._activities.hand_back_all()
         self._runs.stop()
+        for threads in self._threads.values():
+            threads.close()
         try:
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(LAST_WORDS_SECS):
                     await self.pump.leave()
-            await self.pump.close()
         finally:
-            for threads in self._threads.values():
-                threads.close()
+            await self.pump.close()
 
     # -- the pump's partner ----------------------------------------------------------------------
 
