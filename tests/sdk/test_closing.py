@@ -101,9 +101,16 @@ def drain(client: Any) -> None:
         worker._loop.call_soon_threadsafe(worker.drain)
 
 
+@pytest.mark.parametrize("is_draining", [False, True])
 @with_client
-async def test_a_worker_that_has_not_found_its_engine_ends_too(client: Any, api: Api) -> None:
+async def test_a_worker_that_has_not_found_its_engine_ends_too(
+    client: Any, api: Api, is_draining: bool
+) -> None:
     task = asyncio.ensure_future(client.listen(api.queue, namespace=api.fresh("nowhere")))
     await asyncio.sleep(0.1)  # it is refused, and will try again
-    await client.close()
+    await (drained(client) if is_draining else client.close())
     await asyncio.wait_for(task, PROMPT_SECS)
+
+
+async def drained(client: Any) -> None:
+    drain(client)

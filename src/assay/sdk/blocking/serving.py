@@ -61,7 +61,7 @@ class Serving:
 
         Closing the client ends it as well: what is in hand goes back, and this returns.
         """
-        self._portal.call(
+        self._portal.serve(
             self._twin.listen(
                 queue,
                 identity,

@@ -90,10 +90,26 @@ class Worker:
             self._gone.set()
 
     async def _live(self) -> None:
-        if self.introduce is None:
-            await self._register()
-        else:
-            self.id = await self.introduce(self)
+        with contextlib.ExitStack() as heeding:
+            heeding.enter_context(heeding_sigterm(self.drain, ours=self.options.heeds_signals))
+            if self.introduce is None:
+                await self._register()
+            else:
+                self.id = await self.introduce(self)
+            heartbeats = self._begin()
+            try:
+                await self._drain.wait()
+                heeding.close()
+                await self._finish()
+            finally:
+                try:
+                    await self._leave()
+                finally:  # whoever is cancelled a second time leaves at once
+                    self.registry.listeners.remove(self._has_learnt)
+                    heartbeats.stop()
+
+    def _begin(self) -> Heartbeats:
+        """From now on it takes tasks, and is alive."""
         self.pump = Pump(self._transport, self.id, self, may_have_missed=self.introduce is not None)
         beside = self._transport.from_thread()
         heartbeats = Heartbeats(
@@ -107,16 +123,7 @@ class Worker:
         self.pump.go()
         self._ready.set()
         self.registry.listeners.append(self._has_learnt)
-        try:
-            with heeding_sigterm(self.drain, ours=self.options.heeds_signals):
-                await self._drain.wait()
-            await self._finish()
-        finally:
-            try:
-                await self._leave()
-            finally:  # whoever is cancelled a second time leaves at once
-                self.registry.listeners.remove(self._has_learnt)
-                heartbeats.stop()
+        return heartbeats
 
     def _has_learnt(self) -> None:
         """Something was registered, in whatever thread."""
@@ -125,14 +132,20 @@ class Worker:
     def drain(self) -> None:
         """Take nothing more, finish what is in hand, then end."""
         self._drain.set()
+        if not self._ready.is_set():
+            self._end()  # it has not even found its engine
 
     async def close(self) -> None:
         """Hand back what is in hand, now; `run` returns, or never begins."""
         self._is_closed = True
+        self._end()
         if self._life is not None:
-            if not (self._is_leaving or self._life.expired()):
-                self._life.reschedule(self._loop.time())
             await self._gone.wait()
+
+    def _end(self) -> None:
+        life = self._life
+        if not (life is None or life.expired() or self._is_leaving or self._gone.is_set()):
+            life.reschedule(self._loop.time())
 
     async def wait_until_ready(self) -> None:
         """Registered, and asking for tasks."""
