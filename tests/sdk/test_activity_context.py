@@ -11,7 +11,9 @@ from typing import Any
 import pytest
 
 import assay
+from tests.sdk.flavours import with_client
 from tests.sdk.world import World, on_every_shape
+from tests.support.api import Api
 
 QUICK: Any = {"initial_interval_secs": 0.0}
 
@@ -171,6 +173,27 @@ async def test_the_worker_beats_for_whoever_falls_silent_too(world: World) -> No
     run = await world.start(waiting)
     assert await world.result(run.id) == [2, "half of it"]
     assert await errors(world, run.id) == ["ValueError"]
+
+
+@with_client
+async def test_the_worker_beats_while_an_attempt_that_has_beaten_blocks(
+    client: Any, api: Api
+) -> None:
+    async def slow(ctx: assay.ActivityContext, _given: Any) -> int:
+        await ctx.heartbeat("half of it")
+        time.sleep(1.4)  # noqa: ASYNC251 - the whole loop stands still
+        return ctx.attempt
+
+    async def waiting(ctx: assay.WorkflowContext, queue: str) -> Any:
+        return await ctx.execute_activity("slow", task_queue=queue, heartbeat_timeout_secs=0.8)
+
+    client.define("waiting", waiting)
+    client.activity("slow", slow)
+    listening = asyncio.ensure_future(client.listen(api.queue))
+    id = await api.start(workflow_type="waiting", input=api.queue)
+    assert await client.workflows.result(id, 10) == 1
+    await client.close()
+    await listening
 
 
 async def errors(world: World, id: str) -> list[str]:
