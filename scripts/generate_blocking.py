@@ -36,6 +36,7 @@ def __exit__(
 PLACE = str(TARGET / "client.py")  # by which ruff finds its settings
 OURS = 'lint.isort.known-first-party = ["assay"]'  # also where there are no files yet
 LEFT_OUT = {"Calls", "Exchanging", "worker"}  # what only coroutines can use
+SERVING = {"listen"}  # what goes on until the program is asked to end
 WORD = re.compile(r"[A-Za-z_]\w*")
 TYPE = re.compile(r"\w+\[[\w\[\]|., ]+\]")  # as it is written in quotes
 NOQA = re.compile(r"# noqa: ([A-Z0-9, ]+) - (.+)")
@@ -233,7 +234,8 @@ class Module:
         if "property" not in decorators:
             call += f"({arguments(item)})"
         if isinstance(item, ast.AsyncFunctionDef):
-            call = f"self._portal.call({call})"
+            way = "serve" if item.name in SERVING else "call"
+            call = f"self._portal.{way}({call})"
         return with_body(item, before + self.returning(item, call))
 
     def entrance(self, item: ast.AsyncFunctionDef) -> ast.FunctionDef:

@@ -298,7 +298,10 @@ async def through(server: Server, judge: Judge, runs: int) -> float:
 # A worker that is asked to end
 
 
-def test_a_drained_worker_strands_nothing(own_server: Server, tmp_path: Path) -> None:
+@pytest.mark.parametrize("how", [[], ["blocking"]], ids=["async", "blocking"])
+def test_a_drained_worker_strands_nothing(
+    own_server: Server, tmp_path: Path, how: list[str]
+) -> None:
     async def story() -> None:
         async with asking(own_server) as api:
             log = tmp_path / "worker.log"
@@ -306,7 +309,7 @@ def test_a_drained_worker_strands_nothing(own_server: Server, tmp_path: Path) ->
             def hire(*more: str) -> WorkerProcess:
                 return WorkerProcess("tests.e2e.voyager", own_server, api.queue, *more, log=log)
 
-            slow = hire("slow")
+            slow = hire("slow", *how)
             with ended(workers := [slow]):
                 dozer = await dozing(api, 1)
                 brief = await api.start(workflow_type="rest", input=0.7)
@@ -314,6 +317,8 @@ def test_a_drained_worker_strands_nothing(own_server: Server, tmp_path: Path) ->
                     brief,
                     await api.start(workflow_type="rest", input=LONG_SECS),
                     await api.start(workflow_type="dream", input=LONG_SECS),
+                    await api.start(workflow_type="rest_plainly", input=LONG_SECS),
+                    await api.start(workflow_type="dream_plainly", input=LONG_SECS),
                 ]
                 for id in busy:
                     await until(lambda: api.describe(id), is_under_way)  # noqa: B023 - awaited here
@@ -322,7 +327,7 @@ def test_a_drained_worker_strands_nothing(own_server: Server, tmp_path: Path) ->
                 began = time.monotonic()
                 ending = asyncio.create_task(asyncio.to_thread(slow.terminate))
                 found = await results(api, busy, SOON_SECS)
-                assert found == ["the slow one", "the quick one", "the quick one"]
+                assert found == ["the slow one"] + ["the quick one"] * 4
                 assert await ending == 0, slow.said()
                 assert await woken(api, dozer, KEPT_SECS + SLACK_SECS) == ["the quick one"]
                 assert time.monotonic() - began < SOON_SECS

@@ -1,4 +1,6 @@
-"""A worker as a process of its own, to be killed: python -m tests.e2e.voyager URL QUEUE [slow].
+"""A worker as a process of its own, to be killed.
+
+    python -m tests.e2e.voyager URL QUEUE [slow] [blocking]
 
 Its workflow takes fifty steps of all kinds. What runs more than once when a worker dies is written
 to a journal by whoever runs it; what is recorded once is the business of the history.
@@ -6,10 +8,12 @@ to a journal by whoever runs it; what is recorded once is the business of the hi
 
 import asyncio
 import sys
+import time
 import uuid
 from typing import Any
 
 import assay
+import assay.blocking
 
 LEGS = 10
 STEPS = 5 * LEGS
@@ -75,6 +79,30 @@ async def linger(ctx: assay.ActivityContext, secs: float) -> str:
     return name()
 
 
+@assay.activity
+def linger_plainly(ctx: assay.ActivityContext, secs: float) -> str:
+    """The same in a thread."""
+    time.sleep(secs if is_slow() else 0.0)
+    return name()
+
+
+@assay.workflow
+async def rest_plainly(ctx: assay.WorkflowContext, secs: float) -> str:
+    """An activity that nobody can interrupt."""
+    return await ctx.execute_activity(linger_plainly, secs, task_queue=queue())
+
+
+@assay.workflow
+async def dream_plainly(ctx: assay.WorkflowContext, secs: float) -> str:
+    """Nor this step."""
+
+    def dream() -> str:
+        time.sleep(secs if is_slow() else 0.0)
+        return name()
+
+    return await ctx.step(dream)
+
+
 @assay.workflow
 async def rest(ctx: assay.WorkflowContext, secs: float) -> str:
     """An activity that takes long."""
@@ -99,8 +127,8 @@ async def doze(ctx: assay.WorkflowContext) -> str:
     return await ctx.step(name)
 
 
-WORKFLOWS = (voyage, ferry, rest, dream, doze)
-ACTIVITIES = (add, linger)
+WORKFLOWS = (voyage, ferry, rest, rest_plainly, dream, dream_plainly, doze)
+ACTIVITIES = (add, linger, linger_plainly)
 
 
 def queue() -> str:
@@ -110,7 +138,7 @@ def queue() -> str:
 
 def is_slow() -> bool:
     """Whether this process takes its time."""
-    return sys.argv[3:] == ["slow"]
+    return "slow" in sys.argv[3:]
 
 
 def name() -> str:
@@ -118,15 +146,30 @@ def name() -> str:
     return "the slow one" if is_slow() else "the quick one"
 
 
+def register(client: Any) -> None:
+    """What it can do."""
+    for workflow in WORKFLOWS:
+        client.define(workflow)
+    for activity in ACTIVITIES:
+        client.activity(activity)
+
+
 async def main() -> None:
     """Serve until somebody ends it."""
     async with await assay.connect(sys.argv[1]) as client:
-        for workflow in WORKFLOWS:
-            client.define(workflow)
-        for activity in ACTIVITIES:
-            client.activity(activity)
+        register(client)
         await client.listen(queue(), drain_secs=1.0)
 
 
+def main_blocking() -> None:
+    """The same without `await`."""
+    with assay.blocking.connect(sys.argv[1]) as client:
+        register(client)
+        client.listen(queue(), drain_secs=1.0)
+
+
 if __name__ == "__main__":
-    asyncio.run(main())
+    if "blocking" in sys.argv[3:]:
+        main_blocking()
+    else:
+        asyncio.run(main())

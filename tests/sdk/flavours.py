@@ -17,7 +17,7 @@ from tests.support.http import Http
 from tests.support.server import Server
 
 # Calls of both clients that return at once.
-AT_ONCE = {"handle", "get_handle", "get", "keys"}
+AT_ONCE = {"handle", "get_handle", "get", "keys", "define", "activity"}
 
 
 class Awaited:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import threading
 import time
 from typing import Any
@@ -10,7 +11,9 @@ from typing import Any
 import pytest
 
 import assay
+from tests.sdk.flavours import with_client
 from tests.sdk.world import World, on_every_shape
+from tests.support.api import Api
 
 QUICK: Any = {"initial_interval_secs": 0.0}
 
@@ -150,30 +153,54 @@ async def test_the_worker_beats_for_whoever_is_silent(world: World) -> None:
 
 
 @on_every_shape
-async def test_an_attempt_that_falls_silent_fails(world: World) -> None:
-    """Once it has beaten by itself, nobody beats for it any more."""
-    stuck = asyncio.Event()
+async def test_the_worker_beats_for_whoever_falls_silent_too(world: World) -> None:
+    """What it said of its progress is kept."""
 
     @assay.activity
-    async def silent(ctx: assay.ActivityContext) -> Any:
+    async def slow(ctx: assay.ActivityContext) -> list[Any]:
         if ctx.attempt == 1:
-            await ctx.heartbeat("alive")
-            await stuck.wait()
-        return ctx.heartbeat_details
+            await ctx.heartbeat("half of it")
+            await asyncio.sleep(1.4)
+            raise ValueError
+        return [ctx.attempt, ctx.heartbeat_details]
 
     @assay.workflow
-    async def waiting(ctx: assay.WorkflowContext, attempts: int) -> Any:
-        opts: Any = {**QUICK, "heartbeat_timeout_secs": 0.15, "max_attempts": attempts}
-        return await ctx.execute_activity(silent, **opts)
+    async def waiting(ctx: assay.WorkflowContext) -> list[Any]:
+        opts: Any = {**QUICK, "heartbeat_timeout_secs": 1.0, "max_attempts": 2}
+        return await ctx.execute_activity(slow, **opts)
 
-    await world.deploy(waiting, silent)
-    try:
-        assert await world.run(waiting, 2) == "alive"
-        with pytest.raises(assay.WorkflowFailed) as caught:
-            await world.run(waiting, 1)
-    finally:
-        stuck.set()
-    assert caught.value.error == "activity 'silent' failed: heartbeat timeout"
+    await world.deploy(waiting, slow)
+    run = await world.start(waiting)
+    assert await world.result(run.id) == [2, "half of it"]
+    assert await errors(world, run.id) == ["ValueError"]
+
+
+@with_client
+async def test_the_worker_beats_while_an_attempt_that_has_beaten_blocks(
+    client: Any, api: Api
+) -> None:
+    async def slow(ctx: assay.ActivityContext, _given: Any) -> int:
+        await ctx.heartbeat("half of it")
+        time.sleep(1.4)  # noqa: ASYNC251 - the whole loop stands still
+        return ctx.attempt
+
+    async def waiting(ctx: assay.WorkflowContext, queue: str) -> Any:
+        return await ctx.execute_activity("slow", task_queue=queue, heartbeat_timeout_secs=0.8)
+
+    client.define("waiting", waiting)
+    client.activity("slow", slow)
+    listening = asyncio.ensure_future(client.listen(api.queue))
+    id = await api.start(workflow_type="waiting", input=api.queue)
+    assert await client.workflows.result(id, 10) == 1
+    await client.close()
+    await listening
+
+
+async def errors(world: World, id: str) -> list[str]:
+    """What the failed attempts of a run's activity said."""
+    path = f"/activities/{(await world.activity(id))['id']}/attempts"
+    attempts = json.loads((await world.client.transport.request("GET", path)).body)
+    return [attempt["error"] for attempt in attempts if attempt["error"]]
 
 
 @pytest.mark.parametrize("way", ["async", "sync"])
@@ -206,6 +233,57 @@ async def test_an_attempt_that_takes_too_long_fails(world: World, way: str) -> N
     finally:
         over.set()
     assert caught.value.error == "activity 'slow' failed: start_to_close timeout"
+
+
+@on_every_shape
+async def test_a_plain_activity_that_hangs_keeps_its_room(
+    world: World, caplog: pytest.LogCaptureFixture
+) -> None:
+    over = threading.Event()
+
+    @assay.activity
+    def hang(_ctx: assay.ActivityContext) -> None:
+        over.wait(10)
+
+    @assay.activity
+    def work(_ctx: assay.ActivityContext) -> str:
+        return "done"
+
+    @assay.workflow
+    async def call(ctx: assay.WorkflowContext, name: str) -> Any:
+        return await ctx.execute_activity(name, start_to_close_secs=0.3, max_attempts=1)
+
+    await world.deploy(call, hang, work, max_concurrent_activities=1)
+    try:
+        with pytest.raises(assay.WorkflowFailed, match="start_to_close"):
+            await world.run(call, "hang")
+        async with asyncio.timeout(10):
+            while "activity hang of" not in caplog.text:
+                await asyncio.sleep(0.01)
+        assert "start_to_close_secs (0.3 s)" in caplog.text
+        following = await world.start(call, "work")
+        await asyncio.sleep(0.6)  # taken and not begun, it would have failed by then
+    finally:
+        over.set()
+    assert await world.result(following.id) == "done"
+
+
+@on_every_shape
+async def test_the_room_of_an_attempt_that_took_too_long_is_free_at_once(world: World) -> None:
+    @assay.activity
+    async def hang(ctx: assay.ActivityContext) -> int:
+        if ctx.attempt == 1:
+            await asyncio.get_running_loop().create_future()
+        return ctx.attempt
+
+    @assay.workflow
+    async def call(ctx: assay.WorkflowContext) -> int:
+        return await ctx.execute_activity(hang, start_to_close_secs=0.2, **QUICK)
+
+    await world.deploy(call, hang, max_concurrent_activities=1)
+    began = time.monotonic()
+    assert await world.run(call) == 2
+    assert time.monotonic() - began < 6  # far less than a request is held
 
 
 @on_every_shape

@@ -12,8 +12,9 @@ import msgspec
 import pytest
 
 import assay
-from assay.sdk.failure import Failure, failure_of, written
+from assay.sdk.failure import LONGEST_TEXT, Failure, failure_of, written
 from tests.sdk.world import World, on_every_shape
+from tests.support.caller import until
 
 NEVER_SECS = 10_000.0
 
@@ -148,6 +149,48 @@ async def test_an_error_may_say_when_the_next_attempt_comes(world: World) -> Non
 
 
 @on_every_shape
+async def test_a_moment_that_has_gone_by_is_now(world: World) -> None:
+    flaky = Flaky(assay.ApplicationError("late", retry_after=-1.0))
+    call = caller(flaky, initial_interval_secs=NEVER_SECS)
+    await world.deploy(call, flaky.activity)
+    assert await world.run(call) == 2
+
+
+@pytest.mark.parametrize("secs", [1e11, float("inf"), 10**400], ids=["long", "infinite", "huge"])
+@on_every_shape
+async def test_no_pause_is_too_long_to_be_told(world: World, secs: float) -> None:
+    flaky = Flaky(assay.ApplicationError("much later", retry_after=secs))
+    call = caller(flaky)
+    await world.deploy(call, flaky.activity)
+    run = await world.start(call)
+    activity = await until(lambda: world.activity(run.id), lambda seen: seen["attempt"] == 2)
+    assert activity["status"] == "PENDING"
+    await run.terminate()
+
+
+@on_every_shape
+async def test_a_long_text_is_told_as_far_as_it_fits(world: World) -> None:
+    error = await told(world, Flaky(Broken("long " * 600_000)), max_attempts=1)
+    assert error is not None
+    assert error.startswith("activity 'flaky' failed: long long")
+    assert error.endswith("[…]")
+    assert len(error) < 2 * LONGEST_TEXT
+
+
+@on_every_shape
+async def test_a_failure_that_the_engine_refuses_is_told_without_all_there_is(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(failure, "LONGEST_TEXT", 10_000_000)
+    flaky = Flaky(assay.ApplicationError("long " * 600_000, retryable=False))
+    error = await told(world, flaky)
+    assert error is not None
+    assert error.startswith("activity 'flaky' failed: long long")
+    assert len(error) < 10_000
+    assert len(flaky.began) == 1
+
+
+@on_every_shape
 async def test_a_failure_tells_type_message_causes_and_traceback(world: World) -> None:
     @assay.activity
     async def dig(_ctx: assay.ActivityContext) -> None:
@@ -164,13 +207,13 @@ async def test_a_failure_tells_type_message_causes_and_traceback(world: World) -
         try:
             await ctx.execute_activity(dig, max_attempts=1)
         except assay.ActivityFailed as caught:
-            failure = caught.failure
-            assert failure is not None
-            assert failure.cause is not None
-            assert failure.cause.cause is not None
-            chain = [failure, failure.cause, failure.cause.cause]
+            top = caught.failure
+            assert top is not None
+            assert top.cause is not None
+            assert top.cause.cause is not None
+            chain = [top, top.cause, top.cause.cause]
             told = [(each.type, each.message) for each in chain]
-            return [caught.name, caught.error, told, failure.traceback, chain[2].cause]
+            return [caught.name, caught.error, told, top.traceback, chain[2].cause]
         raise AssertionError
 
     await world.deploy(digging, dig)

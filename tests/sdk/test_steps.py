@@ -247,6 +247,56 @@ async def test_a_step_that_takes_too_long_fails(world: World) -> None:
 
 
 @on_every_shape
+async def test_the_time_of_a_step_begins_when_it_has_a_thread(world: World) -> None:
+    @assay.workflow
+    async def queue(ctx: assay.WorkflowContext) -> int:
+        steps = [
+            ctx.step(time.sleep, 0.4, start_to_close_secs=1.0, max_attempts=1) for _ in range(3)
+        ]
+        return len(await asyncio.gather(*steps))
+
+    await world.deploy(queue, max_concurrent_activities=1)
+    assert await world.run(queue) == 3
+
+
+@on_every_shape
+async def test_steps_take_no_thread_from_activities(world: World) -> None:
+    over = threading.Event()
+
+    @assay.activity
+    def work(_ctx: assay.ActivityContext) -> None:
+        over.set()
+
+    @assay.workflow
+    async def both(ctx: assay.WorkflowContext) -> bool:
+        step = ctx.step(over.wait, 5, name="wait")
+        await ctx.execute_activity(work, start_to_close_secs=2, max_attempts=1)
+        return await step
+
+    await world.deploy(both, work, max_concurrent_activities=1)
+    assert await world.run(both) is True
+
+
+@on_every_shape
+async def test_the_log_names_a_plain_step_that_hangs(
+    world: World, caplog: pytest.LogCaptureFixture
+) -> None:
+    over = threading.Event()
+
+    @assay.workflow
+    async def hang(ctx: assay.WorkflowContext) -> None:
+        await ctx.step(over.wait, 10, name="hang", max_attempts=1, start_to_close_secs=0.1)
+
+    await world.deploy(hang)
+    try:
+        with pytest.raises(assay.WorkflowFailed, match="start_to_close"):
+            await world.run(hang)
+    finally:
+        over.set()
+    assert "step hang has run for longer than its start_to_close_secs (0.1 s)" in caplog.text
+
+
+@on_every_shape
 async def test_a_step_whose_value_is_not_json_fails_and_says_where(world: World) -> None:
     @assay.workflow
     async def odd(ctx: assay.WorkflowContext) -> str:

@@ -1,5 +1,9 @@
 """An error that says what is to follow."""
 
+import math
+
+LONGEST_DELAY_SECS = 1e10
+
 
 class ApplicationError(Exception):
     """Fail an attempt of an activity or a step, and say whether and when another one follows.
@@ -14,3 +18,12 @@ class ApplicationError(Exception):
         super().__init__(message)
         self.retryable = retryable
         self.retry_after = retry_after
+
+
+def delay_asked(error: BaseException) -> float | None:
+    """So long it wants the next attempt to wait, if it says so; a moment gone by is now."""
+    asked = getattr(error, "retry_after", None)
+    if not isinstance(asked, (int, float)):
+        return None
+    secs = float(min(max(asked, 0.0), LONGEST_DELAY_SECS))
+    return None if math.isnan(secs) else secs

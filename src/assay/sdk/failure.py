@@ -10,6 +10,8 @@ import msgspec
 from msgspec import Raw, Struct
 
 LONGEST_TRACE = 16_000  # characters of one traceback: its end says most
+LONGEST_TEXT = 16_000  # characters of one message: its beginning does
+CUT = " […]"
 DEEPEST_CAUSE = 8  # causes of causes that are told
 MOST_TOLD = 16  # errors in all, members of groups and their causes: at worst a quarter of a batch
 
@@ -75,8 +77,8 @@ def _said(error: BaseException, depth: int) -> str:
     except Exception:  # noqa: BLE001 - see above
         return ""
     if isinstance(error, BaseExceptionGroup) and depth < DEEPEST_CAUSE:
-        return f"{said}: {text_of(error.exceptions[0], depth + 1)}"
-    return said
+        said = f"{said}: {text_of(error.exceptions[0], depth + 1)}"
+    return cut(said, LONGEST_TEXT)
 
 
 def written(failure: Failure) -> Raw:
@@ -102,6 +104,11 @@ def as_value(failure: Failure) -> Raw:
 def of_value(raw: Raw) -> Failure | None:
     """What was raised in the place of a value; nothing if it is one."""
     return _decode_raised(raw).failure if bytes(raw).startswith(_RAISED) else None
+
+
+def cut(text: str, longest: int) -> str:
+    """Its beginning, if it is longer than that."""
+    return text if len(text) <= longest else f"{text[: longest - len(CUT)]}{CUT}"
 
 
 def readable(text: str) -> str:

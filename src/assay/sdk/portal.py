@@ -15,6 +15,7 @@ from typing import Any, Generic, Protocol, TypeVar
 
 from assay.errors import AssayError, UsageFault
 from assay.sdk.faults import ClientFault
+from assay.sdk.worker.sigterm import hearing_sigterm
 
 CLOSE_SECS = 5.0  # longer than that nobody waits at the end of a program
 
@@ -57,6 +58,11 @@ class Portal:
             if not visit.answer.done():  # it is this thread that was interrupted
                 visit.break_off()
             raise
+
+    def serve(self, coroutine: Coroutine[Any, Any, Value]) -> Value:
+        """Run one that goes on until the program is asked to end, which the main thread hears."""
+        with hearing_sigterm():
+            return self.call(coroutine)
 
     def close(self) -> None:
         """Close what lives behind it, and end the thread."""

@@ -5,10 +5,9 @@ import random
 import msgspec
 from msgspec import Struct
 
+from assay.sdk.application_error import LONGEST_DELAY_SECS, delay_asked
 from assay.sdk.faults import WorkflowMisuse
 from assay.sdk.options import StepOptions, error_names
-
-LONGEST_DELAY_SECS = 1e10
 
 
 class StepPolicy(Struct, frozen=True):
@@ -30,9 +29,9 @@ class StepPolicy(Struct, frozen=True):
 
     def delay(self, attempt: int, error: BaseException, dice: random.Random) -> float:
         """How long to wait for the next; an error may say so itself (`retry_after`)."""
-        asked = getattr(error, "retry_after", None)
-        if isinstance(asked, (int, float)) and asked >= 0:
-            return min(float(asked), LONGEST_DELAY_SECS)
+        asked = delay_asked(error)
+        if asked is not None:
+            return asked
         try:
             secs = self.initial_interval_secs * self.backoff_coefficient ** (attempt - 1)
         except OverflowError:

@@ -15,10 +15,11 @@ from assay.embedded.transport import HereTransport
 from assay.engine.runner import Rules, Runner
 from assay.engine.seeds import Seeds
 from assay.errors import UsageFault
+from assay.model.task import TaskKind
 from assay.model.time import micros, seconds
 from assay.sdk.definition import ActivityDefinition, name_of
-from assay.sdk.worker.activities import Call
 from assay.sdk.worker.options import WorkerOptions
+from assay.sdk.worker.threads import Work
 from assay.sdk.worker.worker import Worker
 from assay.server.app import create_app
 from assay.server.settings import Settings
@@ -161,14 +162,14 @@ class _Worker(Worker):
 
     quiet: Quiet
 
-    def run_in_thread(self, call: Call) -> "asyncio.Future[Any]":
+    def run_in_thread(self, kind: TaskKind, work: Work) -> "asyncio.Future[Any]":
         """A plain function, beside the loop, in its turn."""
-        return asyncio.get_running_loop().create_task(self._in_turn(call))
+        return asyncio.get_running_loop().create_task(self._in_turn(kind, work))
 
-    async def _in_turn(self, call: Call) -> Any:
+    async def _in_turn(self, kind: TaskKind, work: Work) -> Any:
         async with self._turn:
             await self.quiet.comes()
-            return await super().run_in_thread(call)
+            return await super().run_in_thread(kind, work)
 
     @cached_property
     def _turn(self) -> asyncio.Lock:

@@ -13,6 +13,7 @@ from assay.sdk.convert import DEFAULT, Codec
 from assay.sdk.worker.options import WorkerOptions
 from assay.sdk.worker.registry import Registry
 from assay.sdk.worker.runs import Runs
+from assay.sdk.worker.threads import Work
 from assay.store.port import Look
 from assay.wire.exchange.answer import History, RunTask
 from assay.wire.exchange.operations import Operations, Outcome
@@ -116,10 +117,10 @@ class Seat:
         self.alive = True
         self.frozen_until = 0
 
-    def run_in_thread(self, call: Callable[[], Any]) -> "asyncio.Future[Any]":
+    def run_in_thread(self, kind: TaskKind, work: Work) -> "asyncio.Future[Any]":
         """The function runs when the world says so."""
         future: asyncio.Future[Any] = self.loop.create_future()
-        self.threads.append((future, call))
+        self.threads.append((future, work.call))
         return future
 
     @property

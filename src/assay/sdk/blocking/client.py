@@ -49,7 +49,7 @@ class Client(Serving):
         return self._twin.codec
 
     def close(self) -> None:
-        """End it. Calls under way fail, and nothing is left behind."""
+        """End it. Its workers hand back what they have, calls under way fail, nothing is left."""
         self._portal.close()
 
     def __enter__(self) -> Self:

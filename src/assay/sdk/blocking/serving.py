@@ -57,8 +57,11 @@ class Serving:
         kept_runs: int = KEPT_RUNS,
         drain_secs: float = 10.0,
     ) -> None:
-        """Serve a queue until cancelled; SIGTERM lets what is in hand finish first."""
-        self._portal.call(
+        """Serve a queue until cancelled; SIGTERM lets what is in hand finish first.
+
+        Closing the client ends it as well: what is in hand goes back, and this returns.
+        """
+        self._portal.serve(
             self._twin.listen(
                 queue,
                 identity,

@@ -52,7 +52,8 @@ class Client(Serving):
         return self._calls.codec
 
     async def close(self) -> None:
-        """End it. Calls under way fail, and nothing is left behind."""
+        """End it. Its workers hand back what they have, calls under way fail, nothing is left."""
+        await self._end_workers()
         await self._calls.exchanging.close()
         await self.transport.close()
 

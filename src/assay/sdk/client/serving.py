@@ -1,11 +1,14 @@
 """The worker half of a client: what it can do, and serving a queue with it."""
 
+import asyncio
 import contextlib
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeVar, overload
+from weakref import WeakSet
 
 from assay.sdk.client.calls import Calls
 from assay.sdk.definition import NAME, name_of
+from assay.sdk.faults import ClientFault
 from assay.sdk.worker.options import KEPT_RUNS, WorkerOptions
 from assay.sdk.worker.registry import Registry
 
@@ -21,6 +24,8 @@ class Serving:
     def __init__(self, calls: Calls) -> None:
         self._calls = calls
         self.registry = Registry()
+        self._workers: WeakSet[Worker] = WeakSet()
+        self._has_ended = False
 
     @overload
     def define(self, name: str, handler: Function) -> Function: ...
@@ -56,6 +61,8 @@ class Serving:
         """A worker that does not run yet: `await worker.run()`; `worker.drain()` ends it."""
         from assay.sdk.worker.worker import Worker  # most clients never serve
 
+        if self._has_ended:
+            raise ClientFault("the client is closed")
         options = WorkerOptions(
             queue=queue,
             identity=identity or "",
@@ -65,7 +72,9 @@ class Serving:
             kept_runs=kept_runs,
             drain_secs=drain_secs,
         )
-        return Worker(self._calls.transport, self.registry, self._calls.codec, options)
+        worker = Worker(self._calls.transport, self.registry, self._calls.codec, options)
+        self._workers.add(worker)
+        return worker
 
     async def listen(
         self,
@@ -78,7 +87,10 @@ class Serving:
         kept_runs: int = KEPT_RUNS,
         drain_secs: float = 10.0,
     ) -> None:
-        """Serve a queue until cancelled; SIGTERM lets what is in hand finish first."""
+        """Serve a queue until cancelled; SIGTERM lets what is in hand finish first.
+
+        Closing the client ends it as well: what is in hand goes back, and this returns.
+        """
         worker = self.worker(
             queue,
             identity,
@@ -89,6 +101,11 @@ class Serving:
             drain_secs=drain_secs,
         )
         await worker.run()
+
+    async def _end_workers(self) -> None:
+        """They hand back what they have, as long as there is a way to the engine."""
+        self._has_ended = True
+        await asyncio.gather(*(worker.close() for worker in self._workers))
 
 
 def _registered(register: Callable[[Any, Any], None], name: Any, handler: Any) -> Any:

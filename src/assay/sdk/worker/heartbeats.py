@@ -9,6 +9,7 @@ import threading
 import time
 import traceback
 from collections.abc import Callable
+from types import FrameType
 
 from msgspec import Struct
 
@@ -16,6 +17,12 @@ LONGEST_SECS = 10.0  # contract §20.2: at least so often
 SHORTEST_SECS = 0.05
 LOOK_SECS = 0.5
 BLOCKED_SECS = 2.0  # a loop that does not turn for so long is blocked
+REPLAY = "assay.sdk.replay."  # from there workflow code is stepped, and from nowhere else
+TO_A_THREAD = "write what blocks as `def`, or await asyncio.to_thread(...) in it"
+OUT_OF_THE_WORKFLOW = (
+    "this is workflow code, which has no threads: move what takes long into an activity or into "
+    "ctx.step(function, ...), written as `def`"
+)
 log = logging.getLogger("assay.sdk")
 
 
@@ -32,7 +39,7 @@ class Heartbeats:
     def __init__(
         self,
         *,
-        look: Callable[[bool], Sign],
+        look: Callable[[], Sign],
         beat: Callable[[Sign], None],
         every: Callable[[], float],
         turn: Callable[[Callable[[], None]], object],
@@ -71,7 +78,7 @@ class Heartbeats:
 
     def _beat_once(self) -> None:
         try:
-            self._beat(self._look(self._is_told))
+            self._beat(self._look())
         except Exception as fault:  # noqa: BLE001 - the next one may get through
             log.warning("a heartbeat did not get through: %s", fault)
 
@@ -87,12 +94,21 @@ class Heartbeats:
             self._is_told = True
             frame = sys._current_frames().get(self._loop_thread)  # noqa: SLF001 - its documented use
             stack = "".join(traceback.format_stack(frame)) if frame is not None else ""
+            remedy = OUT_OF_THE_WORKFLOW if _is_in_a_replay(frame) else TO_A_THREAD
             log.warning(
-                "the event loop has been blocked for %.1f s: write an activity that blocks as "
-                "`def`, or await asyncio.to_thread(...) in it. It is here:\n%s",
+                "the event loop has been blocked for %.1f s: %s. It is here:\n%s",
                 stuck,
+                remedy,
                 stack,
             )
 
     def _turned(self) -> None:
         self._turned_at = time.monotonic()
+
+
+def _is_in_a_replay(frame: FrameType | None) -> bool:
+    while frame is not None:
+        if str(frame.f_globals.get("__name__")).startswith(REPLAY):
+            return True
+        frame = frame.f_back
+    return False

@@ -8,7 +8,7 @@ import asyncio
 import logging
 import random
 from collections import OrderedDict
-from collections.abc import Callable
+from functools import partial
 from typing import Any, Protocol
 
 from assay.model.task import TaskKind
@@ -23,6 +23,7 @@ from assay.sdk.worker.live_run import LiveRun
 from assay.sdk.worker.options import WorkerOptions
 from assay.sdk.worker.registry import Registry
 from assay.sdk.worker.steps import run_step
+from assay.sdk.worker.threads import Work
 from assay.wire.commands import CommandBody
 from assay.wire.commands.endings import FailWorkflow
 from assay.wire.exchange.answer import Entry, RunTask
@@ -43,7 +44,7 @@ class Owner(Protocol):
     codec: Codec
     pump: Pump
 
-    def run_in_thread(self, call: Callable[[], Any]) -> "asyncio.Future[Any]":
+    def run_in_thread(self, kind: TaskKind, work: Work) -> "asyncio.Future[Any]":
         """A plain function, beside the loop."""
 
 
@@ -288,8 +289,9 @@ class Runs:
     # -- steps -----------------------------------------------------------------------------------
 
     def _run_step(self, live: LiveRun, asked: Asked) -> None:
+        in_thread = partial(self._owner.run_in_thread, TaskKind.WORKFLOW)
         task = asyncio.get_running_loop().create_task(
-            run_step(asked, self._owner.codec, self._owner.run_in_thread, self._dice)
+            run_step(asked, self._owner.codec, in_thread, self._dice)
         )
         live.steps.add(task)
         task.add_done_callback(lambda done: self._step_done(live, done))

@@ -5,7 +5,6 @@ import contextlib
 import logging
 import socket
 from collections.abc import Awaitable, Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import Any
 
@@ -18,12 +17,13 @@ from assay.sdk.exchange.backoff import Backoff
 from assay.sdk.exchange.pump import Pump
 from assay.sdk.faults import ClientFault, refusal
 from assay.sdk.transport import Reply, ThreadTransport, Transport
-from assay.sdk.worker.activities import Activities, Call
+from assay.sdk.worker.activities import Activities
 from assay.sdk.worker.heartbeats import LONGEST_SECS, Heartbeats, Sign
 from assay.sdk.worker.options import WorkerOptions
 from assay.sdk.worker.registry import Registry
 from assay.sdk.worker.runs import Runs
 from assay.sdk.worker.sigterm import heeding_sigterm
+from assay.sdk.worker.threads import Threads, Work
 from assay.wire.exchange.answer import ExchangeAnswer
 from assay.wire.exchange.operations import HandBack
 from assay.wire.exchange.request import Taking
@@ -55,13 +55,20 @@ class Worker:
             registry=registry,
             codec=codec,
             pump=lambda: self.pump,
-            in_thread=self.run_in_thread,
+            in_thread=partial(self.run_in_thread, TaskKind.ACTIVITY),
             room=options.max_concurrent_activities,
         )
-        self._threads: ThreadPoolExecutor | None = None
+        threads = max(options.max_concurrent_activities, 1)
+        self._threads = {  # of an activity that waited for a step the engine would think it runs
+            TaskKind.WORKFLOW: Threads(threads, "assay-worker-steps"),
+            TaskKind.ACTIVITY: Threads(threads, "assay-worker-activities"),
+        }
         self._lease_secs = 30.0
         self._is_draining = False
         self._is_leaving = False
+        self._is_closed = False
+        self._life: asyncio.Timeout | None = None  # which ends when it is closed
+        self._gone = asyncio.Event()
         self._loop = asyncio.get_running_loop()
         self._beats: set[asyncio.Task[Reply]] = set()
         self._drain = asyncio.Event()
@@ -70,15 +77,43 @@ class Worker:
     # -- life ------------------------------------------------------------------------------------
 
     async def run(self) -> None:
-        """Until it is cancelled, or asked to drain."""
-        if self.introduce is None:
-            await self._register()
-        else:
-            self.id = await self.introduce(self)
+        """Until it is cancelled, asked to drain, or closed."""
+        if self._is_closed:
+            raise ClientFault("the client is closed")
+        try:
+            async with asyncio.timeout(None) as self._life:
+                await self._live()
+        except TimeoutError:
+            if self._life is None or not self._life.expired():
+                raise
+        finally:
+            self._gone.set()
+
+    async def _live(self) -> None:
+        with contextlib.ExitStack() as heeding:
+            heeding.enter_context(heeding_sigterm(self.drain, ours=self.options.heeds_signals))
+            if self.introduce is None:
+                await self._register()
+            else:
+                self.id = await self.introduce(self)
+            heartbeats = self._begin()
+            try:
+                await self._drain.wait()
+                heeding.close()
+                await self._finish()
+            finally:
+                try:
+                    await self._leave()
+                finally:  # whoever is cancelled a second time leaves at once
+                    self.registry.listeners.remove(self._has_learnt)
+                    heartbeats.stop()
+
+    def _begin(self) -> Heartbeats:
+        """From now on it takes tasks, and is alive."""
         self.pump = Pump(self._transport, self.id, self, may_have_missed=self.introduce is not None)
         beside = self._transport.from_thread()
         heartbeats = Heartbeats(
-            look=lambda is_stuck: self._in_hand(is_stuck=is_stuck),
+            look=self._in_hand,
             beat=partial(self._beat, beside),
             every=self._beat_every,
             turn=self._loop.call_soon_threadsafe,
@@ -88,16 +123,7 @@ class Worker:
         self.pump.go()
         self._ready.set()
         self.registry.listeners.append(self._has_learnt)
-        try:
-            with heeding_sigterm(self.drain, ours=self.options.heeds_signals):
-                await self._drain.wait()
-            await self._finish()
-        finally:
-            try:
-                await self._leave()
-            finally:  # whoever is cancelled a second time leaves at once
-                self.registry.listeners.remove(self._has_learnt)
-                heartbeats.stop()
+        return heartbeats
 
     def _has_learnt(self) -> None:
         """Something was registered, in whatever thread."""
@@ -106,6 +132,20 @@ class Worker:
     def drain(self) -> None:
         """Take nothing more, finish what is in hand, then end."""
         self._drain.set()
+        if not self._ready.is_set():
+            self._end()  # it has not even found its engine
+
+    async def close(self) -> None:
+        """Hand back what is in hand, now; `run` returns, or never begins."""
+        self._is_closed = True
+        self._end()
+        if self._life is not None:
+            await self._gone.wait()
+
+    def _end(self) -> None:
+        life = self._life
+        if not (life is None or life.expired() or self._is_leaving or self._gone.is_set()):
+            life.reschedule(self._loop.time())
 
     async def wait_until_ready(self) -> None:
         """Registered, and asking for tasks."""
@@ -152,16 +192,18 @@ class Worker:
     async def _leave(self) -> None:
         """The rest goes back, so that others have it at once."""
         self._is_draining = self._is_leaving = True
+        if self._life is not None and not self._life.expired():
+            self._life.reschedule(None)  # what closes it now only waits
         self._activities.hand_back_all()
         self._runs.stop()
+        for threads in self._threads.values():
+            threads.close()
         try:
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(LAST_WORDS_SECS):
                     await self.pump.leave()
-            await self.pump.close()
         finally:
-            if self._threads is not None:
-                self._threads.shutdown(wait=False, cancel_futures=True)
+            await self.pump.close()
 
     # -- the pump's partner ----------------------------------------------------------------------
 
@@ -220,13 +262,9 @@ class Worker:
 
     # -- threads ---------------------------------------------------------------------------------
 
-    def run_in_thread(self, call: Call) -> "asyncio.Future[Any]":
+    def run_in_thread(self, kind: TaskKind, work: Work) -> "asyncio.Future[Any]":
         """A plain function, beside the loop."""
-        if self._threads is None:
-            self._threads = ThreadPoolExecutor(
-                max(self.options.max_concurrent_activities, 1), "assay-worker"
-            )
-        return asyncio.get_running_loop().run_in_executor(self._threads, _called, call)
+        return self._threads[kind].run(work)
 
     def _beat_every(self) -> float:
         shortest = [
@@ -236,16 +274,12 @@ class Worker:
         ]
         return min([LONGEST_SECS, self._lease_secs / 3, *(secs / 3 for secs in shortest)])
 
-    def _in_hand(self, *, is_stuck: bool) -> Sign:
-        """Called from another thread: what is read is copied in one go.
-
-        An attempt that beats by itself is left to that, unless the loop cannot pass its beats on.
-        """
+    def _in_hand(self) -> Sign:
+        """Called from another thread: what is read is copied in one go."""
         attempts = [
             (attempt.task.no, attempt.task.token)
             for attempt in list(self._activities.by_token.values())
             if attempt.task.heartbeat_timeout_secs is not None
-            and (is_stuck or not attempt.beats_itself)
         ]
         return Sign(self._runs.claimed_ids, attempts)
 
@@ -258,6 +292,7 @@ class Worker:
                 self._loop.call_soon_threadsafe(self._beat_here, path, body)
 
     def _signs(self, sign: Sign) -> Iterator[tuple[str, bytes]]:
+        """Those of attempts are without details, so that what user code said last is kept."""
         held = {"worker_id": self.id, "workflow_ids": sign.runs}
         yield "/workers/heartbeat", _encode(held)
         for no, token in sign.attempts:
@@ -268,11 +303,3 @@ class Worker:
         task = self._loop.create_task(self._transport.request("POST", path, body))
         self._beats.add(task)
         task.add_done_callback(self._beats.discard)
-
-
-def _called(call: Call) -> Any:
-    """In a thread. No future can hold a StopIteration, so it comes as something else."""
-    try:
-        return call()
-    except StopIteration as error:
-        raise RuntimeError("the function raised StopIteration") from error
