@@ -12,6 +12,7 @@ import msgspec
 import pytest
 
 import assay
+from assay.sdk import failure as failures
 from assay.sdk.failure import LONGEST_TEXT, Failure, failure_of, written
 from tests.sdk.world import World, on_every_shape
 from tests.support.caller import until
@@ -181,7 +182,7 @@ async def test_a_long_text_is_told_as_far_as_it_fits(world: World) -> None:
 async def test_a_failure_that_the_engine_refuses_is_told_without_all_there_is(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(failure, "LONGEST_TEXT", 10_000_000)
+    monkeypatch.setattr(failures, "LONGEST_TEXT", 10_000_000)
     flaky = Flaky(assay.ApplicationError("long " * 600_000, retryable=False))
     error = await told(world, flaky)
     assert error is not None
