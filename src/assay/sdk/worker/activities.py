@@ -62,9 +62,8 @@ class Activities:
         self.room = room
         self.seen = 0
         self.by_token: dict[str, Attempt] = {}
-        self._over: dict[
-            str, None
-        ] = {}  # the latest that were in hand: the engine may not know yet
+        # The latest that were in hand: the engine may not know yet.
+        self._over: dict[str, None] = {}
         self._stuck: set[str] = set()  # given up, and still in their threads
         self._registry = registry
         self._codec = codec
