@@ -179,6 +179,22 @@ async def test_a_long_text_is_told_as_far_as_it_fits(world: World) -> None:
 
 
 @on_every_shape
+async def test_every_failed_attempt_can_be_read(world: World) -> None:
+    flaky = Flaky(Broken("first"), Broken("second"))
+    call = caller(flaky, max_attempts=3, initial_interval_secs=0.0)
+    await world.deploy(call, flaky.activity)
+    run = await world.start(call)
+    assert await run.result() == 3
+    scheduled = await world.event(run.id, "ActivityScheduled")
+    attempts = await world.client.workflows.list_attempts(scheduled.payload["activity_id"])
+    assert [(each["attempt"], each["error"]) for each in attempts] == [(1, "first"), (2, "second")]
+    for each in attempts:
+        failure = msgspec.json.decode(each["failure"] or "", type=Failure)
+        assert failure.type == "Broken"
+        assert "raise" in (failure.traceback or "")
+
+
+@on_every_shape
 async def test_a_failure_that_the_engine_refuses_is_told_without_all_there_is(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:

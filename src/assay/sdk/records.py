@@ -87,6 +87,17 @@ class EventRecord(TypedDict):
     timestamp: Time
 
 
+class AttemptRecord(TypedDict):
+    """An attempt at an activity that failed."""
+
+    attempt: int
+    worker_id: str | None
+    started_at: Time
+    ended_at: Time
+    error: str
+    failure: JsonText | None
+
+
 class ActivityRecord(TypedDict):
     """An activity."""
 

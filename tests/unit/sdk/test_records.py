@@ -20,6 +20,7 @@ SAME: list[tuple[type[Any], type[msgspec.Struct]]] = [
     (records.StartedRecord, answers.Started),
     (records.EventRecord, wire.EventRecord),
     (records.ActivityRecord, wire.ActivityRecord),
+    (records.AttemptRecord, wire.AttemptRecord),
     (records.RetriedRecord, answers.Retried),
     (records.RunState, snapshots.RunState),
     (records.QueryValue, snapshots.QueryValue),

@@ -8,6 +8,7 @@ from typing import Any, TypeVar, overload
 from assay.sdk.client import runs as awaited
 from assay.sdk.portal import Portal
 from assay.sdk.records import (
+    AttemptRecord,
     ContinuedRecord,
     DescribedRun,
     EventRecord,
@@ -72,6 +73,10 @@ class Runs:
     def list_children(self, id: str) -> list[RunRecord]:
         """The runs that a run has started, the oldest first."""
         return self._portal.call(self._twin.list_children(id))
+
+    def list_attempts(self, activity_id: int) -> list[AttemptRecord]:
+        """The failed attempts at an activity, whose id its events hold, the oldest first."""
+        return self._portal.call(self._twin.list_attempts(activity_id))
 
     def signal(
         self, id: str, name: str, payload: object = None, request_id: str | None = None

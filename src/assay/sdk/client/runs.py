@@ -8,6 +8,7 @@ from msgspec import Raw
 from assay.sdk.client.calls import CREATED, NO_CONTENT, OK, Calls, at
 from assay.sdk.client.results import outcome
 from assay.sdk.records import (
+    AttemptRecord,
     ContinuedRecord,
     DescribedRun,
     EventRecord,
@@ -73,6 +74,12 @@ class Runs:
     async def list_children(self, id: str) -> list[RunRecord]:
         """The runs that a run has started, the oldest first."""
         return await self._calls.get(list[RunRecord], at("workflows", id, "children"))
+
+    async def list_attempts(self, activity_id: int) -> list[AttemptRecord]:
+        """The failed attempts at an activity, whose id its events hold, the oldest first."""
+        return await self._calls.get(
+            list[AttemptRecord], at("activities", str(activity_id), "attempts")
+        )
 
     async def signal(
         self, id: str, name: str, payload: object = None, request_id: str | None = None
