@@ -73,6 +73,11 @@ class Session:
         self._grants.append(grant)
         self.wake()
 
+    def lose(self, parcel: Parcel, grant: Grant) -> None:
+        """A task that was on its way there is gone, with its run: it takes up no room."""
+        parcel.grants.remove(grant)
+        self._given[grant.claim.kind] -= grant.spends
+
     def tell(self, ended: Ended) -> None:
         """A run it asked about has ended."""
         self.awaited.pop(ended.id, None)

@@ -204,6 +204,9 @@ class Sessions:
         self._soon("writes", partial(self._write, visit, parcel))
 
     def _write(self, visit: Visit, parcel: Parcel) -> None:
+        for grant in list(parcel.grants):
+            if not self._is_there(grant):
+                visit.session.lose(parcel, grant)
         tasks = [self._given(grant) for grant in parcel.grants]
         self._machine.callers.pop(visit)
         for task in tasks:
@@ -216,6 +219,11 @@ class Sessions:
             return
         self._world.answers_under_way[visit.session.id] += 1
         self._reply("exchange", partial(self._arrive, visit, Reply(visit.outcomes, tasks)))
+
+    def _is_there(self, grant: Grant) -> bool:
+        """Its run may have ended and been deleted while it was on its way."""
+        row = grant.row
+        return not isinstance(row, Activity) or row.run_no in self._world.rows.runs
 
     def _arrive(self, visit: Visit, reply: Reply) -> None:
         self._world.answers_under_way[visit.session.id] -= 1

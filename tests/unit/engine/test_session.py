@@ -53,6 +53,18 @@ async def turns(count: int = 3) -> None:
 
 
 @on_a_loop
+async def test_what_is_gone_before_it_arrives_takes_up_no_room(session: Session) -> None:
+    lost, kept = task(1, A), task(2, A)
+    session.give(lost)
+    session.give(kept)
+    parcel = session.take()
+    session.lose(parcel, lost)
+    assert session.room(A, 5, 0) == 4
+    session.put_back(parcel)
+    assert session.take().grants == [kept]
+
+
+@on_a_loop
 async def test_room_is_the_offer_less_what_is_on_its_way(session: Session) -> None:
     assert session.room(W, 5, 0) == 5
     session.give(task(1))

@@ -1,6 +1,6 @@
 """The exchange: what SDKs speak instead of polls and single requests."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import NamedTuple
 
@@ -84,6 +84,7 @@ async def _text(call: Call, body: ExchangeRequest, told: Told, steps: Sequence[S
     runs = [grant for grant in parcel.grants if isinstance(grant.row, Run)]
     activities = [grant for grant in parcel.grants if isinstance(grant.row, Activity)]
     endings = [(each.id, each.view) for each in parcel.endings]
+    lose = partial(told.session.lose, parcel)
     runner = call.door.runner
     moment = wire.Moment(runner.engine.instance, runner.clock(), runner.rules.lease, told.fresh)
     return wire.answer_text(
@@ -91,7 +92,7 @@ async def _text(call: Call, body: ExchangeRequest, told: Told, steps: Sequence[S
         _outcomes(steps, told.outcomes),
         parts={
             "runs": await _runs(reading, runs) if runs else (),
-            "activities": await _activities(reading, activities) if activities else (),
+            "activities": await _activities(reading, activities, lose) if activities else (),
             "endings": [
                 wire.ending_text(id, None, None)
                 if view is None
@@ -180,7 +181,9 @@ async def _history(reading: Reads, position: Position) -> str:
     return wire.history_text(no, entries, more=more)
 
 
-async def _activities(reading: Reads, grants: Sequence[Grant]) -> list[str]:
+async def _activities(
+    reading: Reads, grants: Sequence[Grant], lose: Callable[[Grant], None]
+) -> list[str]:
     unread = [grant.claim.no for grant in grants if grant.view is None]
     views = {}
     if unread:
@@ -188,7 +191,10 @@ async def _activities(reading: Reads, grants: Sequence[Grant]) -> list[str]:
     texts: list[str] = []
     for grant in grants:
         view = grant.view or views.get(grant.claim.no)
-        if view is not None and isinstance(grant.row, Activity):
+        assert isinstance(grant.row, Activity)
+        if view is None:
+            lose(grant)  # its run ended, and was deleted, while it was on its way
+        else:
             token = grant.claim.token
             texts.append(wire.activity_text(grant.row, token, view.workflow_id, view.input))
     return texts
