@@ -42,10 +42,12 @@ def check_endings(world: "World") -> None:
     disturbed |= {run.no for run in rows.runs.values() if run.id in gone}
     # Nobody can tell any more what became of a chain with a link that is gone, or who was asked to
     # stop and is gone since.
-    graves = [grave.run for grave in rows.graves.values()]
-    cut = [run for run in graves if run.successor_no is not None or run.cancel_seq is not None]
-    disturbed |= {no for run in cut for no in (run.parent_no, run.successor_no) if no in rows.runs}
-    near = reached(rows.runs, disturbed)
+    graves = {no: grave.run for no, grave in rows.graves.items()}
+    cut = [
+        run for run in graves.values() if run.successor_no is not None or run.cancel_seq is not None
+    ]
+    disturbed |= {run.no for run in cut}
+    near = reached({**graves, **rows.runs}, disturbed)
     for run in rows.runs.values():
         history = rows.history(run.no)
         _replays(world, run, history)
