@@ -84,7 +84,7 @@ def claim_run(draft: Draft, run: Run, worker_id: str, lease: int) -> Claim:
             kept_token=None,
             claim_token=token,
             claimed_by=worker_id,
-            claimed_before=run.claimed_before if goes_on else run.claimed_by,
+            claimed_before=run.claimed_by,
             claim_until=now + lease,
             claim_seq=run.last_seq,
             claimed_ready_at=run.ready_at,

@@ -29,8 +29,11 @@ class HereTransport:
         await asyncio.sleep(0)  # who asks again and again leaves the engine its turns
         if self.before is not None:
             before, self.before = self.before, None
-            if not await before():
-                self.before = before
+            is_done = False
+            try:
+                is_done = await before()
+            finally:
+                self.before = None if is_done else before
         target, _, query = path.partition("?")
         scope: Scope = {
             "type": "http",

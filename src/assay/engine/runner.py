@@ -411,7 +411,7 @@ class Runner:
     def _hinted(self, looks: list[Look] | None) -> None:
         self.engine.hint(looks)
         if looks is None:
-            self._ended_elsewhere([*self.endings.awaited(), *self.engine.watched])
+            self.endings.tell(self.endings.awaited())
         self._wake.set()
 
 

@@ -13,7 +13,7 @@ LONGEST_TRACE = 16_000  # characters of one traceback: its end says most
 LONGEST_TEXT = 16_000  # characters of one message: its beginning does
 CUT = " […]"
 DEEPEST_CAUSE = 8  # causes of causes that are told
-MOST_TOLD = 16  # errors in all, members of groups and their causes: at worst a quarter of a batch
+MOST_TOLD = 16  # errors in all, members of groups and their causes: a batch has room for them
 
 _NULL = Raw(b"null")
 

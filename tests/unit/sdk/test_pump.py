@@ -165,6 +165,53 @@ def test_an_engine_that_is_not_there_yet_is_waited_for(whole: bool) -> None:
     on_stage(play, story)
 
 
+def test_what_waits_for_its_next_try_ends_with_the_pump() -> None:
+    async def play(body: Json, _: int) -> Reply:
+        return outcomes(body, 503)
+
+    async def story(pump: Pump, _: Partner, __: Engine) -> None:
+        said = pump.say(START)
+        while not pump._later:
+            await asyncio.sleep(0.001)
+        assert pump.is_busy
+        await pump.close(ClientFault("closed"))
+        with pytest.raises(ClientFault, match="closed"):
+            await said
+
+    on_stage(play, story)
+
+
+def test_what_waits_for_its_next_try_is_said_before_it_leaves() -> None:
+    async def play(body: Json, number: int) -> Reply:
+        return outcomes(body, 500 if number == 1 else 200)
+
+    async def story(pump: Pump, _: Partner, engine: Engine) -> None:
+        said = pump.say(SIGNAL)
+        while not pump._later:
+            await asyncio.sleep(0.001)
+        await pump.leave()
+        assert (await said).status == 200
+
+    on_stage(play, story)
+
+
+def test_after_an_outage_that_was_given_up_there_is_patience_again() -> None:
+    async def play(_: Json, number: int) -> Reply:
+        if number < 1_000_000:
+            raise EngineUnreachable
+        return answer()
+
+    async def story(pump: Pump, partner: Partner, _: Engine) -> None:
+        for _round in range(2):
+            began = asyncio.get_running_loop().time()
+            partner.despaired.clear()
+            pump.await_end("wf")
+            await partner.despaired.wait()
+            assert asyncio.get_running_loop().time() - began > PATIENCE_SECS / 2
+
+    on_stage(play, story)
+
+
 def test_an_engine_that_never_comes_is_not_waited_for_for_ever() -> None:
     async def play(_: Json, __: int) -> Reply:
         return Reply(503, b'{"error": "starting"}')
@@ -177,15 +224,15 @@ def test_an_engine_that_never_comes_is_not_waited_for_for_ever() -> None:
 
 
 def test_the_ids_of_a_crowd_go_out_in_several_requests() -> None:
-    async def play(_: Json, number: int) -> Reply:
+    async def play(body: Json, number: int) -> Reply:
         if number == 1:
             raise AnswerLost  # after which all are said anew
-        if number < 40:
-            return answer()
-        await asyncio.sleep(SECS)
+        if body.get("wait_secs", 0.0) > 1.0:
+            await asyncio.sleep(SECS)  # it is held, and the others do not wait for it
         return answer()
 
     ids = [f"{number:04}" + "x" * 900 for number in range(3_000)]
+    ids.append("y" * 300_000)  # more than one request has room for beside others
 
     async def story(pump: Pump, _: Partner, engine: Engine) -> None:
         for id in ids:

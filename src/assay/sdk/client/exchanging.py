@@ -10,11 +10,13 @@ import secrets
 
 import msgspec
 
+from assay.errors import BadValue
 from assay.sdk.exchange.plainly import ask_plainly
 from assay.sdk.exchange.pump import Pump
 from assay.sdk.faults import ClientFault, RequestRefused, refusal
 from assay.sdk.retrying import PATIENCE_SECS
 from assay.sdk.transport import Transport
+from assay.wire import values
 from assay.wire.exchange.answer import Ending, ExchangeAnswer
 from assay.wire.exchange.operations import Operations, Outcome
 from assay.wire.exchange.request import Taking
@@ -63,6 +65,10 @@ class Exchanging:
         """How a run ended; raises TimeoutError when it has not by then."""
         if self._is_scattered or self._has_no_exchange:
             raise Scattered
+        try:
+            values.identifier("workflow id", id)
+        except BadValue as bad:  # it would spoil a request for all that share it
+            raise refusal(REFUSED, _error_body(str(bad))) from None
         pump = self._begun()
         future: asyncio.Future[Ending] = asyncio.get_running_loop().create_future()
         self._waiting.setdefault(id, []).append(future)

@@ -34,6 +34,8 @@ async def outcome(calls: Calls, id: str, timeout: float | None, kind: Any) -> An
     began = asyncio.get_running_loop().time()
     try:
         ending = await calls.exchanging.ended(id, timeout)
+    except RequestTimeout:
+        raise  # the engine stands still
     except TimeoutError:
         raise RequestTimeout(f"workflow {id!r} has not ended within {timeout:g} s") from None
     except Scattered:

@@ -81,6 +81,7 @@ class Pump:
         self._out: deque[Message] = deque()
         self._news: dict[str, None] = {}  # of these the engine has not been told
         self._positions: list[tuple[Position, asyncio.Future[History]]] = []
+        self._later: dict[Message, asyncio.TimerHandle] = {}  # to be said again after a pause
         self._senders = 0
         self._is_held = False
         self._is_going = False
@@ -149,19 +150,23 @@ class Pump:
         if self._let_go is not None:
             self._let_go()
         self._is_leaving = self._may_have_missed = self._has_changed = True
+        self._end_pauses()
         self._go()
         await self.flush()
 
     @property
     def is_busy(self) -> bool:
         """Something is on its way out."""
-        return bool(self._out or self._senders)
+        return bool(self._out or self._later or self._senders)
 
     async def flush(self) -> None:
         """Until everything that is to be said has been."""
         while self.is_busy:
             self._go()  # at once: else there is only the held request to wait for
-            await asyncio.wait(list(self._tasks), return_when=asyncio.FIRST_COMPLETED)
+            waited: list[asyncio.Future[Outcome] | asyncio.Task[None]]
+            waited = [*self._tasks, *(each.future for each in self._later)]
+            secs = SHORTLY_SECS if self._later else None
+            await asyncio.wait(waited, timeout=secs, return_when=asyncio.FIRST_COMPLETED)
 
     # -- requests --------------------------------------------------------------------------------
 
@@ -245,6 +250,7 @@ class Pump:
                 said = self._give_up(said, fault)
                 missed = self._may_have_missed = True
                 if not (said or positions or self._wants_more):
+                    self._failing_since = None  # who comes next has patience of his own
                     return  # nobody waits for anything any more
                 await self._pause(said, fault)
                 hold_secs = min(hold_secs, SHORTLY_SECS)  # first hear what there is
@@ -263,12 +269,14 @@ class Pump:
         news: list[str] = []
         size = 0
         for id in self._news:
-            size += len(id) + 3
-            if size > NEWS_AT_ONCE:
+            size += len(id.encode()) + 3
+            if news and size > NEWS_AT_ONCE:
                 break
             news.append(id)
         for id in news:
             del self._news[id]
+        if self._news:
+            self.go()  # the rest by another request: this one may be held
         return news
 
     def _works_again(self) -> None:
@@ -298,6 +306,9 @@ class Pump:
 
     def _end_all(self) -> None:
         """Nobody waits for what will not be said."""
+        self._end_pauses()
+        for _, history in self._positions:
+            history.cancel()
         while self._out:
             future = self._out.popleft().future
             if self._closed_by is None:
@@ -389,7 +400,8 @@ class Pump:
         if said.future.done():
             return
         if outcome.status >= FAILED and self._is_to_be_tried_again(said, outcome):
-            asyncio.get_running_loop().call_later(self._backoff.next_secs(), self._say_again, said)
+            loop, secs = asyncio.get_running_loop(), self._backoff.next_secs()
+            self._later[said] = loop.call_later(secs, self._say_again, said)
         else:
             said.future.set_result(outcome)
 
@@ -410,7 +422,14 @@ class Pump:
             self.waiting_for.pop(ending.id, None)
         self._partner.receive(answer)
 
+    def _end_pauses(self) -> None:
+        for said, pause in self._later.items():
+            pause.cancel()
+            self._out.append(said)
+        self._later.clear()
+
     def _say_again(self, said: Message) -> None:
+        del self._later[said]
         self._out.append(said)
         self._go()
 

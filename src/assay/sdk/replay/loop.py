@@ -311,7 +311,7 @@ def _shuffled() -> Shuffled | None:
 def _place_in_code() -> str:
     """Where the code stands that is running, asyncio's and our own left out."""
     frame = sys._getframe(1)
-    while frame.f_back is not None and frame.f_globals["__name__"].startswith(BENEATH):
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith(BENEATH):
         frame = frame.f_back
     return _place(frame)
 

@@ -6,7 +6,6 @@ thread is free, hands out what waits, and hears what came of it.
 """
 
 import asyncio
-import contextlib
 import contextvars
 import threading
 from collections import deque
@@ -129,8 +128,10 @@ class _Thread:
     def _live(self) -> None:
         while (work := self._given.get()) is not None:
             value, error = _outcome(work)
-            with contextlib.suppress(RuntimeError):  # the loop is closed, and nobody waits
+            try:
                 self._loop.call_soon_threadsafe(self._done, self, work, value, error)
+            except RuntimeError:
+                return  # the loop is closed, and nobody waits
             del work, value, error  # nothing is kept alive by a thread that waits
 
 
