@@ -94,7 +94,7 @@ async def serve(store: Store, listener: socket.socket, settings: Settings) -> in
         await server.serve(sockets=[listener])
     finally:
         starting.cancel()
-        await asyncio.gather(starting, return_exceptions=True)
+        await asyncio.wait([starting], timeout=STOP_SECS)
         if runner.ready:
             await _stop(runner)
     log.info("assay has stopped")
