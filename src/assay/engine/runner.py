@@ -311,9 +311,7 @@ class Runner:
         match step:
             case LoadStep(keys, looks, lock, in_order):
                 rows = await self.store.load(keys, lock=lock)
-                found = []
-                if looks:
-                    found = await self.store.ready(looks, WINDOW_TASKS, in_order)
+                found = await self.store.ready(looks, WINDOW_TASKS, in_order) if looks else []
                 return self.engine.loaded(rows, list(zip(looks, found, strict=True)))
             case CommitStep(batch):
                 return self.engine.committed(await self.store.commit(batch))
@@ -391,7 +389,7 @@ class Runner:
         if not self.store.exclusive:
             self.engine.hint(None)
             if awaited := [*self.endings.awaited(), *self.engine.watched]:
-                self._ended_elsewhere(list(await self.store.reading.ended(awaited)))
+                self._ended_elsewhere(await self.store.reading.ended(awaited))
         if self.engine.batches - self._swept_batch >= BATCHES_BETWEEN_PRUNES:
             self._swept_batch = self.engine.batches
             await self.store.prune_batches(

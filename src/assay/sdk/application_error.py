@@ -2,7 +2,7 @@
 
 import math
 
-LONGEST_DELAY_SECS = 1e10
+from assay.model.time import LONGEST_SECONDS
 
 
 class ApplicationError(Exception):
@@ -25,5 +25,5 @@ def delay_asked(error: BaseException) -> float | None:
     asked = getattr(error, "retry_after", None)
     if not isinstance(asked, (int, float)):
         return None
-    secs = float(min(max(asked, 0.0), LONGEST_DELAY_SECS))
+    secs = float(min(max(asked, 0.0), LONGEST_SECONDS))
     return None if math.isnan(secs) else secs

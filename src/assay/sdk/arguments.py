@@ -7,11 +7,11 @@ from typing import Any
 import msgspec
 
 from assay.errors import Refusal
+from assay.model.time import LONGEST_SECONDS
 from assay.sdk.faults import WorkflowMisuse
 from assay.sdk.options import ActivityOptions, error_names
 from assay.wire.commands.activities import ActivityOptions as Options
 
-LONGEST_SECS = 1e10  # of what the engine takes (contract §2.2): centuries
 NOT_OPTIONS = ("result", "task_queue", "non_retryable")
 
 
@@ -25,7 +25,7 @@ def text(what: str, value: object) -> str:
 def seconds(what: str, value: object) -> float:
     """A time; what has no end ends in centuries."""
     if isinstance(value, int | float) and not isnan(value):
-        return min(float(value), LONGEST_SECS)
+        return float(min(value, LONGEST_SECONDS))
     raise WorkflowMisuse(f"{what} must be a number of seconds, not {value!r}")
 
 

@@ -5,7 +5,8 @@ import random
 import msgspec
 from msgspec import Struct
 
-from assay.sdk.application_error import LONGEST_DELAY_SECS, delay_asked
+from assay.model.time import LONGEST_SECONDS
+from assay.sdk.application_error import delay_asked
 from assay.sdk.faults import WorkflowMisuse
 from assay.sdk.options import StepOptions, error_names
 
@@ -35,10 +36,10 @@ class StepPolicy(Struct, frozen=True):
         try:
             secs = self.initial_interval_secs * self.backoff_coefficient ** (attempt - 1)
         except OverflowError:
-            secs = LONGEST_DELAY_SECS
+            secs = LONGEST_SECONDS
         if self.max_interval_secs is not None:
             secs = min(secs, self.max_interval_secs)
-        return min(secs * (1.0 - self.jitter * dice.random()), LONGEST_DELAY_SECS)
+        return min(secs * (1.0 - self.jitter * dice.random()), LONGEST_SECONDS)
 
 
 DEFAULT = StepPolicy()

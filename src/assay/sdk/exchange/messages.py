@@ -23,6 +23,12 @@ class Message:
         self.future = future
         self.failing_since: float | None = None
 
+    def failing_for(self, now: float) -> float:
+        """How long ago it failed for the first time, which may be now."""
+        if self.failing_since is None:
+            self.failing_since = now
+        return now - self.failing_since
+
     @property
     def is_large(self) -> bool:
         """Too large to share a request."""

@@ -19,6 +19,7 @@ from assay.sdk.exchange.messages import Message, message
 from assay.sdk.exchange.plainly import ask_plainly
 from assay.sdk.faults import BadRequest, ClientFault, EngineUnreachable, RequestRefused, refusal
 from assay.sdk.faults import said as said_in
+from assay.sdk.retrying import NOT_NOW
 from assay.sdk.transport import Transport
 from assay.wire.exchange.answer import ExchangeAnswer, History, read_answer
 from assay.wire.exchange.operations import VERSION, Operations, Outcome
@@ -33,7 +34,6 @@ ANSWER_SECS = 30.0
 SHORTLY_SECS = 0.05
 OK = 200
 FAILED = 500
-NOT_NOW = 503
 TOO_LARGE = 413
 LARGEST = 2_097_152  # bytes: the 2 MiB of contract §2.3
 log = logging.getLogger("assay.sdk")
@@ -362,26 +362,20 @@ class Pump:
             self._failing_since = now
         undone = _is_undone(fault)
         refused = isinstance(fault, RequestRefused) and fault.status < FAILED
-        if self._patience_secs is not None and (
-            refused or self._is_too_long(self._failing_since, now)
-        ):
+        if self._is_hopeless(now - self._failing_since, refused=refused):
             self._partner.despair(fault)
         kept: list[Message] = []
         for each in said:
-            if each.failing_since is None:
-                each.failing_since = now
-            hopeless = self._patience_secs is not None and (
-                refused or self._is_too_long(each.failing_since, now)
-            )
+            hopeless = self._is_hopeless(each.failing_for(now), refused=refused)
             if not hopeless and (each.may_repeat or undone):
                 kept.append(each)
             elif not each.future.done():
                 each.future.set_exception(fault)
         return kept
 
-    def _is_too_long(self, since: float, now: float) -> bool:
-        """It has failed for longer than callers are patient. Workers always are."""
-        return self._patience_secs is not None and now - since > self._patience_secs
+    def _is_hopeless(self, secs: float, *, refused: bool = False) -> bool:
+        """It is refused, or has failed for longer than callers are patient. Workers always are."""
+        return self._patience_secs is not None and (refused or secs > self._patience_secs)
 
     def _distribute(
         self,
@@ -407,12 +401,8 @@ class Pump:
 
     def _is_to_be_tried_again(self, said: Message, outcome: Outcome) -> bool:
         """The engine or its database failed at it, and somebody may still have the patience."""
-        now = asyncio.get_running_loop().time()
-        if said.failing_since is None:
-            said.failing_since = now
-        if self._is_too_long(said.failing_since, now):
-            return False
-        return said.may_repeat or outcome.status == NOT_NOW
+        secs = said.failing_for(asyncio.get_running_loop().time())
+        return not self._is_hopeless(secs) and (said.may_repeat or outcome.status == NOT_NOW)
 
     def _hear(self, answer: ExchangeAnswer) -> None:
         if answer.fresh and self.waiting_for:

@@ -65,10 +65,8 @@ def _calls(replay: Replay) -> list[CommandBody]:
     for wait in replay.waits_asked:
         if not wait.held:
             wait.held = True
-            unsaid.append(
-                (wait.order, wait_command(wait))
-            )  # at once after its timer, if it has one
-    unsaid.sort(key=itemgetter(0))
+            unsaid.append((wait.order, wait_command(wait)))
+    unsaid.sort(key=itemgetter(0))  # a wait with a timer stays behind that
     return [command for _, command in unsaid]
 
 

@@ -207,15 +207,10 @@ class Worker:
 
     # -- the pump's partner ----------------------------------------------------------------------
 
-    @property
-    def takes_tasks(self) -> bool:
-        """From when on it has a name."""
-        return bool(self.id)
+    takes_tasks = True
 
     def takings(self) -> Sequence[Taking]:
         """How much of each kind, as of now."""
-        if not self.id:
-            return ()
         queue = self.options.queue
         runs = 0 if self._is_draining else max(self._runs.free, 0)
         attempts = 0 if self._is_draining else max(self._activities.free, 0)

@@ -88,17 +88,17 @@ page AS MATERIALIZED (
     WHERE namespace = $1 AND ended_by = substr($5, 1, 100) AND claimed_by = $5
       AND coalesce($2, status) = status
       AND coalesce($9, type) = type AND run.created_at BETWEEN $7 AND $8
-        AND @the(of_pairs)
+      AND @the(of_pairs)
     UNION ALL
     SELECT no, created_at, id FROM run
     WHERE namespace = $1 AND status = 'RUNNING' AND coalesce($2, 'RUNNING') = 'RUNNING'
       AND claimed_by = $5 AND coalesce($9, type) = type AND run.created_at BETWEEN $7 AND $8
-        AND @the(of_pairs)
+      AND @the(of_pairs)
     UNION ALL
     SELECT no, created_at, id FROM run
     WHERE namespace = $1 AND status = 'WAITING' AND coalesce($2, 'WAITING') = 'WAITING'
       AND claimed_by = $5 AND coalesce($9, type) = type AND run.created_at BETWEEN $7 AND $8
-        AND @the(of_pairs)
+      AND @the(of_pairs)
   }) AS found ORDER BY created_at DESC, id LIMIT $3 OFFSET $4
 )
 @the(listed);
